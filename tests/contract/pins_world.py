@@ -32,7 +32,7 @@ from tests.worlds.write_path import http_event
 
 @mock_aws
 def play() -> None:
-    """Pin messages with what the registry has, and print what they show, and what others are told."""
+    """Pin messages with what the registry has, and print what they show, and what goes to TellTarget."""
     for table in (described("Rooms", "roomId"), described("Memberships", "userId", "roomId"), MESSAGES):
         boto3.client("dynamodb").create_table(**table)
     clock, broker = SystemClock(), MemoryPublisher(persist_queues({"chat": 1}))
@@ -70,5 +70,5 @@ def play() -> None:
     found: dict[str, Any] = {"by an owner": pin("PUT", early), "by a member": pin("DELETE", early, "bob")}
     found |= {"taken back": pin("DELETE", early), "before the message": pin("PUT", late)}
     found["exported"] = [what for each in registry.exported("alice") for page, _ in each(None) for what, _ in page]
-    erased = [part for step in registry.erases() for part in step(Target("alice", None, "", "nobody", ""))]
+    erased = [part for step in registry.erases() for part in step(Target("alice", None, "", "erased", ""))]
     print(json.dumps({**found, "erased": [each for each in erased if each[1]]}))

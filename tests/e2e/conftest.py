@@ -25,6 +25,7 @@ from tests.e2e.clients import Client, unique
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN = 240.0
+PORTS = ("--http-port", "0", "--websocket-port", "0", "--reference-port", "0")
 
 
 def obey_ctrl_c() -> None:
@@ -131,8 +132,7 @@ def fresh_stage(
     subprocess.run(
         [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
     )
-    ports = ("--http-port", "0", "--websocket-port", "0", "--reference-port", "0")
-    return RunningStage(state_dir, template, *ports, *arguments, environ=more, before=before)
+    return RunningStage(state_dir, template, *PORTS, *arguments, environ=more, before=before)
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,9 @@ from urllib.parse import quote
 import pytest
 
 from tests.e2e.clients import Client, message, unique, until
-from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
+from tests.e2e.conftest import PORTS, ROOT, RunningStage, fresh_stage
 
 TEMPLATE = ROOT / "template.yaml"
-PORTS = ("--http-port", "0", "--websocket-port", "0", "--reference-port", "0")
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.clients import until
-from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
+from tests.e2e.conftest import PORTS, ROOT, RunningStage, fresh_stage
 
 ECHO = ROOT / "tests" / "e2e" / "echo"
 
@@ -110,7 +110,7 @@ def test_a_killed_stage_leaves_no_process_and_the_next_one_starts(own_stage: Run
     own_stage.stop(signal.SIGKILL)
 
     # The next stage waits until the services of the killed one have ended.
-    again = RunningStage(own_stage.state_dir, template, "--http-port", "0", "--websocket-port", "0")
+    again = RunningStage(own_stage.state_dir, template, *PORTS)
     try:
         assert get(again.wait_ready())["kind"] == "http"
         assert not alive(family)

@@ -81,6 +81,13 @@ class MemoryPublisher:
         kept = QueuedMessage(message.routing_key, message.body, message.correlation_id)
         self.queues[message.routing_key].append(kept)
 
+    def take(self) -> list[bytes]:
+        """The bodies in all queues, which are empty afterwards."""
+        bodies = self.bodies()
+        for queue in self.queues.values():
+            queue.clear()
+        return bodies
+
     def deliver(self, queue: str, limit: int) -> list[QueuedMessage]:
         """The next messages of ``queue``, in flight until ``settle`` or ``give_back``."""
         if self.down or queue in self.in_flight:

@@ -106,20 +106,14 @@ class MemoryReader:
 
 
 class MemoryColumns:
-    """Reads what ``rows(table, index)`` gives now, ``page`` rows at a time.
-
-    ``reads`` counts pages; ``failing`` is raised instead of reading.
-    """
+    """Reads what ``rows(table, index)`` gives now, ``page`` rows at a time; ``reads`` counts pages."""
 
     def __init__(self, rows: Callable[[str, str | None], Iterable[dict[str, Any]]], page: int = 1000) -> None:
         self._rows = rows
         self._page = page
         self.reads = 0
-        self.failing: Exception | None = None
 
     def read(self, query: Query) -> Columns:
-        if self.failing is not None:
-            raise self.failing
         self.reads += 1
         after = query.start["after"] if query.start is not None else ("",)
         found = sorted(

@@ -24,8 +24,6 @@ ITEM = {
 }
 LETTER = DeadLetter(json.dumps({"events": [{"messageId": "id-1"}]}).encode(), "refused_by_store")
 
-POISON = DeadLetter(b"poison-1", "x")
-
 
 def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
     """The row of a scenario that accepted one event and read ``items`` back."""

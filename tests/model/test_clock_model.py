@@ -107,11 +107,9 @@ class Stage(ChatWorld):
         return min(before) <= TOLERANCE and all(each >= TOLERANCE for each in after)
 
     def deliver(self) -> None:
-        for body in self.write_path.broker.bodies():
+        for body in self.write_path.broker.take():
             self.taken += [event for event in decode(body).events if event["messageType"] == "TEXT"]
             self.deliver_again(len(self.taken) - 1)
-        for queue in self.write_path.broker.queues.values():
-            queue.clear()
 
     def deliver_again(self, number: int) -> None:
         """Store an event again, as a redelivery or a redrive does."""

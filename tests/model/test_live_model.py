@@ -21,7 +21,6 @@ from headrace.core.times import SECOND
 from headrace.delivery import row_writer
 from headrace.live.connections import SubscriberHints
 from headrace.queues.ports import Outgoing
-from headrace.storage.ports import Table
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages
@@ -34,12 +33,10 @@ from tests.model.following import Following, now
 from tests.model.running import ASKED, run
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import OPEN
-from tests.worlds.senders import TABLE
-from tests.worlds.write_path import put_or_find
+from tests.worlds.write_path import MESSAGES, put_or_find
 
 EXAMPLES = 150
 MISTAKEN_EXAMPLES = 1000
-MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
 LATE_FRAME = 1.0
 CHECK_SECONDS = 540.0
 EXPIRY_SECONDS = 5.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,11 +20,16 @@ DIFFS = re.findall(r"^```diff\n(.*?)^```$", PAGE, re.M | re.S)
 PATHS = ("layers", "functions", "tests", "tools", "docs", "template.yaml", "pyproject.toml")
 
 
+def left_out(folder: str, names: list[str]) -> set[str]:
+    """What is not copied. Other test processes write bytecode meanwhile."""
+    return {*names} - {*PATHS} if Path(folder) == ROOT else {"__pycache__"}
+
+
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the code whose owner has followed the page."""
     clone = tmp_path_factory.mktemp("clone")
-    subprocess.run(["cp", "-r", *PATHS, clone], cwd=ROOT, check=True)
+    shutil.copytree(ROOT, clone, ignore=left_out, dirs_exist_ok=True)
     for name, text in MODULES.items():
         (clone / name).parent.mkdir(exist_ok=True)
         (clone / name).write_text(text)

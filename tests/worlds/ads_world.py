@@ -170,10 +170,7 @@ class AdsWorld:
 
     def accepted(self) -> list[bytes]:
         """The bodies on the broker since the last call."""
-        bodies = list(self.broker.bodies())
-        for queue in self.broker.queues.values():
-            queue.clear()
-        return bodies
+        return self.broker.take()
 
     def events(self) -> list[dict[str, Any]]:
         """The events on the broker."""

@@ -17,7 +17,7 @@ from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
 from tests.worlds.live_world import Live
 from tests.worlds.message_changes import MessageChanges, accept
-from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
+from tests.worlds.room_world import TRUSTED, RoomWorld, caller
 from tests.worlds.senders import TABLE, sender
 from tests.worlds.write_path import MESSAGES, chat_batch
 
@@ -25,13 +25,11 @@ CHAT = STREAMS[MESSAGE]
 
 
 class ChangeWorld(RoomWorld):
-    """Alice owns the members room ``kitchen``, in which bob is; ``hall`` is an open room."""
+    """The rooms of ``add_rooms``, and changes of messages in them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.ok("alice", "PUT", "kitchen", GROUP)
-        self.bring("alice", "kitchen", "bob")
-        self.ok("alice", "PUT", "hall", OPEN)
+        self.add_rooms()
         self.store = MemoryChanges(self.write_path.store.tables[TABLE.table])
         self.attachments = lambda: memory_attachments(self.files)
         self.copies = Live()

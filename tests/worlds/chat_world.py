@@ -85,10 +85,7 @@ class ChatWorld(RoomWorld):
 
     def settle(self) -> None:
         """Store everything that was accepted, and push it."""
-        bodies = self.write_path.broker.bodies()
-        for queue in self.write_path.broker.queues.values():
-            queue.clear()
-        events = [event for each in bodies for event in decode(each).events]
+        events = [event for each in self.write_path.broker.take() for event in decode(each).events]
         batch = chat_batch(events, self.clock.now())
         batch.run([(MESSAGE, self.check.before_store)])
         put_or_find(self.write_path.store, batch, KnownMessages(self.changes, list).known)

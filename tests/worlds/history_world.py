@@ -1,4 +1,4 @@
-"""Rooms of messages in memory, who may read them, and walks through their pages."""
+"""Rooms of messages in memory, who may read them, and their pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.pager import Page
-from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
@@ -99,15 +98,3 @@ def body(page: Page) -> dict[str, Any]:
 
 def ids(page: dict[str, Any]) -> list[str]:
     return [item["messageId"] for item in page["items"]]
-
-
-def walk(pages: History, *, limit: int, direction: str, at: str | None = None, **bounds: Any) -> list[list[str]]:
-    """All pages from ``at`` in one direction, as ids."""
-    seen, cursor = [], at
-    for _ in range(1000):
-        page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, **{direction: cursor}, **bounds)))
-        seen.append(ids(page))
-        cursor = page["next"] if direction == "before" else page["previous"]
-        if not page["hasMore"]:
-            return seen
-    raise AssertionError("the walk does not end")

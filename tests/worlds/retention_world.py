@@ -48,8 +48,7 @@ class RetentionWorld(ChatWorld):
         else:
             self.ok("bob", "PUT", f"{ROOM}/members/bob")
         self.wait(60 * DAY / SECOND)
-        for queue in self.write_path.broker.queues.values():
-            queue.clear()
+        self.write_path.broker.take()
         self.live.sent.clear()
         self.cache = MemoryCache(self.clock)
         self.log = MemoryRoomLog(self.cache)
@@ -133,9 +132,9 @@ class RetentionWorld(ChatWorld):
         self.live.sent.clear()
         return [item["message"] for copy in copies for item in copy["items"]]
 
-    def texts(self, user: str = "bob", since: int | None = None, limit: int = 100) -> list[str]:
+    def texts(self, user: str = "bob", limit: int = 100) -> list[str]:
         """The texts of the newest page of the room, oldest first."""
-        page = self.read.history.room(caller(user), ROOM, PageRequest(limit=limit), since)
+        page = self.read.history.room(caller(user), ROOM, PageRequest(limit=limit))
         return [item["message"] for item in body(page)["items"]][::-1]
 
     def of_user(self, user: str, reader: str) -> list[str]:

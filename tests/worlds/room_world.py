@@ -63,6 +63,12 @@ class RoomWorld:
         self.check = MessageCheck(self.rooms, self.memberships, self.clock)
         self.routes = self.environment(self.clock)
 
+    def add_rooms(self) -> None:
+        """Alice owns the members room ``kitchen``, in which bob is; ``hall`` is an open room."""
+        self.ok("alice", "PUT", "kitchen", GROUP)
+        self.bring("alice", "kitchen", "bob")
+        self.ok("alice", "PUT", "hall", OPEN)
+
     def gates(self, _kind: str) -> tuple[RoomGate]:
         """The gates of messages."""
         return (self.gate,)
@@ -95,9 +101,9 @@ class RoomWorld:
             TABLE.retention_days,
         )
         online = OnlineServices(self.access, rooms, self.connections, LastChecks(self.marks))
-        routes = {key: replace(route, services=lambda: services) for key, route in routes_of("manage_rooms").items()}
+        routes = routes_of("manage_rooms")
         routes[ONLINE] = replace(routes[ONLINE], services=lambda: online)
-        return http_handler(Api(routes, None, clock))
+        return http_handler(Api(routes, lambda: services, clock))
 
     def invitation_routes(self) -> Handler:
         """manage_invitations."""

@@ -74,13 +74,9 @@ class LaggingIndex:
 class SkierRows(MemoryReader):
     """The rows of skiers, which are read consistently."""
 
-    failure: Exception | None = None
-
     def read(self, query: RangeQuery) -> Rows:
         assert query.index is None
         assert query.consistent
-        if self.failure is not None:
-            raise self.failure
         return super().read(query)
 
 
@@ -147,10 +143,7 @@ class SkiWorld:
 
     def accepted(self) -> list[bytes]:
         """The bodies on the broker since the last call."""
-        bodies = list(self.broker.bodies())
-        for queue in self.broker.queues.values():
-            queue.clear()
-        return bodies
+        return self.broker.take()
 
     def deliver(self, *bodies: bytes) -> None:
         """Deliver bodies to persist_events."""

@@ -168,7 +168,6 @@ class Stage(World):
 
 KNOWN = [("say", ANN), ("deliver", 0), ("say", "bob"), ("deliver", 1)]
 """A message of each user, which is stored."""
-KINDS = ["edit", "delete", "react"]
 STEPS = st.one_of(
     st.tuples(st.sampled_from(["say", "share"]), st.sampled_from([ANN, "bob"])),
     st.tuples(

@@ -1,12 +1,15 @@
-"""Services for the local stage's tests: a shared broker, and brokers that a test may kill."""
+"""Services for the local stage's tests: a shared broker, and an issuer of tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pika
 import pytest
 
+from localstage.gateway import Issuer
+from tests.contract.localstage.gateway.gateway_fakes import with_key
 from tests.contract.rabbit import Rabbit
 
 
@@ -23,3 +26,11 @@ def channel(rabbitmq: str) -> Iterator[pika.adapters.blocking_connection.Blockin
         channel = connection.channel()
         channel.confirm_delivery()
         yield channel
+
+
+@pytest.fixture
+async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
+    made = Issuer(with_key(tmp_path))
+    await made.start()
+    yield made
+    await made.stop()

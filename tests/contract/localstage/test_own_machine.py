@@ -17,7 +17,6 @@ from localstage.reference.pages import ReferencePages
 from localstage.services.endpoints import Endpoints
 from localstage.status import StatusServer
 from tests.contract.emulators import Emulators
-from tests.contract.localstage.gateway.gateway_fakes import with_key
 
 ROOT = Path(__file__).parents[3]
 DYNAMODB = {
@@ -88,14 +87,6 @@ async def status(services: Services, issuer: Issuer, tmp_path: Path) -> AsyncIte
     await server.start()
     yield server
     await server.stop()
-
-
-@pytest.fixture
-async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
-    made = Issuer(with_key(tmp_path))
-    await made.start()
-    yield made
-    await made.stop()
 
 
 @pytest.fixture(

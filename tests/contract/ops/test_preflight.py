@@ -281,6 +281,10 @@ def test_the_topic_that_a_stack_has_counts_when_samconfig_names_none(existing: C
     assert details(prod) == {"notices": f"AlarmTopicArn: there is no topic {TOPIC}"}
 
 
+def test_the_features_that_a_stack_has_count_when_samconfig_names_none(existing: Callable[..., Plan]) -> None:
+    assert "there is no feature 'editz'" in details(existing("UPDATE_COMPLETE", Features="editz"))["features"]
+
+
 def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Callable[..., Plan]) -> None:
     assert CHECKS.keys() <= verdicts(existing("REVIEW_IN_PROGRESS")).keys()
 

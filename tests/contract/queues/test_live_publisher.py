@@ -37,10 +37,6 @@ from tests.worlds.ports import free_port
 QUEUE = live_queues()[0]
 
 
-def publisher_of(url: str, secrets: MemorySecrets, clock: FixedClock) -> RabbitLivePublisher:
-    return RabbitLivePublisher(ChannelKeeper(LiveChannel, settings(url), secrets), lambda: clock.now() / SECOND)
-
-
 class Live:
     """A publisher whose cool-downs end when the test advances the clock."""
 

@@ -62,9 +62,10 @@ def test_a_good_token_names_its_caller_and_scopes_without_prefix() -> None:
         {"nbf": 4102444800},
         {"iat": 4102444800},
         {"sub": "with#mark"},
+        {"key": OTHER_KEY},
     ],
 )
-def test_a_token_with_a_foreign_or_missing_claim_is_refused(changes: dict[str, Any]) -> None:
+def test_a_token_with_a_foreign_key_or_a_foreign_or_missing_claim_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):
         verifier().verify(token(**changes))
 

@@ -9,16 +9,12 @@ import pytest
 from headrace.core.times import iso
 from headrace.features.online import routes as online
 from tests.worlds.frame_stage import Stage
-from tests.worlds.room_world import GROUP, OPEN
 
 
 @pytest.fixture
 def stage() -> Stage:
     stage = Stage()
-    world = stage.world
-    world.ok("alice", "PUT", "kitchen", GROUP)
-    world.bring("alice", "kitchen", "bob")
-    world.ok("alice", "PUT", "hall", OPEN)
+    stage.world.add_rooms()
     return stage
 
 

@@ -17,7 +17,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.stream import CHAT
 from tests.unit.api.rates.memory_commands import MemoryCommands
-from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
+from tests.worlds.room_world import TRUSTED, RoomWorld, caller
 from tests.worlds.senders import CLOCK, NOW
 from tests.worlds.write_path import QUEUES, WritePath, frame_event
 
@@ -25,9 +25,7 @@ from tests.worlds.write_path import QUEUES, WritePath, frame_event
 @pytest.fixture
 def world() -> RoomWorld:
     found = RoomWorld()
-    found.ok("alice", "PUT", "kitchen", GROUP)
-    found.bring("alice", "kitchen", "bob")
-    found.ok("alice", "PUT", "hall", OPEN)
+    found.add_rooms()
     found.write_path.gate = found.gate
     return found
 

@@ -94,7 +94,7 @@ class Route:
     that ``body`` does not have. A route that takes events has their ``stream``, and ``batch``: the most events that one
     request may hold, or 0 where the request itself is the event. Each request counts as one event; the acceptor counts
     the others of a batch. Other requests count for ``limit`` of their caller. ``services`` builds what the function
-    uses.
+    uses, in place of those of the :class:`Api`.
     """
 
     function: Callable[[Any, Request[Any, Any, Any]], Any]
@@ -120,11 +120,11 @@ class Api:
     """Routes, and what answers their requests in any protocol.
 
     ``services``, ``scope_prefix`` and ``limiter`` are called for every request. An error that they raise, such as for a
-    missing setting, is answered like an error of the route's function. ``services`` replace those of the routes.
+    missing setting, is answered like an error of the route's function. Routes with services of their own use those.
     """
 
     routes: Mapping[str, Route]
-    services: Callable[[], Any] | None
+    services: Callable[[], Any]
     clock: Clock
     scope_prefix: Callable[[], str] = str
     limiter: Callable[[], RateLimiter | None] = _nothing
@@ -145,11 +145,10 @@ def answer(api: Api, route: Route, call: Call, caller: Caller, fields: Callable[
     if route.scopes is not None:
         caller.require(*route.scopes, now=now)
     path = read(route.path, path_parameters(call.key, call.event))
-    build = api.services or route.services or _nothing
     given, asked, content = fields()
     body, query = read(route.body, given), read(route.query, asked)
     known = (call.event, call.context, caller, now, call.headers[REQUEST_ID], call.meter)
-    return route.function(build(), Request(*known, path, query, body, content))
+    return route.function((route.services or api.services)(), Request(*known, path, query, body, content))
 
 
 def _counted(api: Api, route: Route, call: Call, caller: Caller) -> RateLimited | None:

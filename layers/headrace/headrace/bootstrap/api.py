@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
@@ -43,10 +42,8 @@ def _renewed(connection_id: str) -> int:
 
 
 def _api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Api:
-    builds = {key: route.services or services for key, route in routes.items()}
-    for build in set(builds.values()):
+    for build in {route.services or services for route in routes.values()}:
         # The first request builds again; its handler answers, logs and counts the errors.
         with contextlib.suppress(Exception):
             build()
-    routes = {key: replace(route, services=builds[key]) for key, route in routes.items()}
-    return Api(routes, None, clock(), scope_prefix, rate_limiter)
+    return Api(routes, services, clock(), scope_prefix, rate_limiter)

@@ -15,10 +15,6 @@ async def reloaded(pool: FunctionPool, id: str = "Fn") -> None:
     await until(lambda: pool.status()[id].environments == 0)
 
 
-def returning(value: object) -> str:
-    return f"def handler(event, context):\n    return {value!r}\n"
-
-
 async def test_an_edit_does_not_fail_the_events_in_flight_or_waiting(stage: Stage) -> None:
     source = "import time\ndef handler(event, context):\n    time.sleep(0.005)\n    return {value}\n"
     function = stage.function(source.format(value=0))

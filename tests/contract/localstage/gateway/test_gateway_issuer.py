@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,6 @@ import pytest
 
 from localstage.gateway import Issuer
 from localstage.gateway.issuer import CLIENT_ID
-from tests.contract.localstage.gateway.gateway_fakes import with_key
-
-
-@pytest.fixture
-async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
-    made = Issuer(with_key(tmp_path))
-    await made.start()
-    yield made
-    await made.stop()
 
 
 async def post(url: str, body: bytes | Any, **headers: str) -> tuple[int, dict[str, Any]]:

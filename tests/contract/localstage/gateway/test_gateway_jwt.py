@@ -69,6 +69,14 @@ async def api(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Guarded
     await issuer.stop()
 
 
+async def test_the_keys_of_an_issuer_are_asked_for_without_the_proxy_of_the_environment(
+    api: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+
+    assert (await api.get("/any", f"Bearer {api.sign()}")).status == 200
+
+
 async def test_a_functions_event_has_the_claims_as_texts_and_the_scopes_that_matched(
     api: Guarded, functions: FakeFunctions
 ) -> None:

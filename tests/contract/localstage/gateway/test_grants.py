@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -15,19 +13,10 @@ import pytest
 
 from localstage.gateway import Issuer
 from localstage.gateway.issuer import CLIENT_ID
-from tests.contract.localstage.gateway.gateway_fakes import with_key
 
 BACK = "http://localhost:3000/callback"
 VERIFIER = "v" * 43
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
-
-
-@pytest.fixture
-async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
-    made = Issuer(with_key(tmp_path))
-    await made.start()
-    yield made
-    await made.stop()
 
 
 def page_of(issuer: Issuer, **changed: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Awaitable
 from functools import partial
 from pathlib import Path
@@ -13,22 +12,15 @@ from localstage.core.errors import ServiceError
 from localstage.services import Services, external_services
 from localstage.services.services import BROKER_NODES
 from tests.contract.rabbit import Rabbit
-
-ROOT = Path(__file__).resolve().parents[4]
+from tests.worlds.ports import free_port
 
 
 def services(tmp_path: Path, environ: dict[str, str]) -> Services:
     return Services(tmp_path, broker_username="headrace", broker_password="secret", environ=environ)
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 async def test_an_unavailable_external_service_is_named_with_its_variable() -> None:
-    port = closed_port()
+    port = free_port()
     checks = {
         "RABBITMQ": external_services.check_rabbitmq(f"amqp://guest:guest@127.0.0.1:{port}", "user", "password"),
         "REDIS": external_services.check_redis(f"redis://guest:guest@127.0.0.1:{port}"),
@@ -63,4 +55,4 @@ async def test_an_external_broker_is_healthy_while_it_answers(rabbit: Rabbit) ->
         return external_services.answers(partial(external_services.check_rabbitmq, url, "headrace", "secret"))
 
     assert await answers(rabbit.port)
-    assert not await answers(closed_port())
+    assert not await answers(free_port())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from loadtest.sending.delivery import CountedEvents, Delivery
 from localstage.client.errors import ClientError
 
-LOG = logging.getLogger("headrace_client")
 BEHIND = "the stage is behind: an event would wait about 47 s to be stored"
 
 
@@ -26,32 +24,29 @@ class Ride(str):
 
 
 class Refusing:
-    """Refuses the first requests, and accepts the others. Of each request it accepts the first ``fitting`` events."""
+    """Refuses the first requests, and accepts the others."""
 
     max_events, max_bytes = 25, 100_000
 
-    def __init__(self, refusals: int, fitting: int = 0) -> None:
+    def __init__(self, refusals: int) -> None:
         self._left = refusals
-        self._fitting = fitting
 
     def post(self, events: Sequence[Any]) -> list[dict[str, Any]]:
         self._left -= 1
         refused = {"error": {"code": "rate_limited", "message": BEHIND, "retryAfter": 7}}
-        accepted = self._fitting if self._left >= 0 else len(events)
-        return [{"lane": "main"} if number < accepted else refused for number in range(len(events))]
+        return [refused if self._left >= 0 else {"lane": "main"} for _ in events]
 
 
 class Stopping(threading.Event):
-    """Is set after so many waits, of which none takes time."""
+    """Is set after a thousand waits, of which none takes time."""
 
-    def __init__(self, after: int = 1_000) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.waited: list[float] = []
-        self._after = after
 
     def wait(self, timeout: float | None = None) -> bool:
         self.waited.append(timeout or 0.0)
-        if len(self.waited) == self._after:
+        if len(self.waited) == 1_000:
             self.set()
         return self.is_set()
 

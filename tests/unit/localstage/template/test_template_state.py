@@ -22,7 +22,6 @@ Keys:
       PasswordLength: 20
       ExcludePunctuation: true
 """
-ECHO = Path(__file__).parents[3] / "e2e" / "echo" / "template.yaml"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.streams.ski import routes, skiers
-from tests.worlds.functions import routes_of
+from tests.worlds.functions import app
 from tests.worlds.requests import Context
 from tests.worlds.ski_world import WRITER, SkiWorld, event, ride
 
@@ -48,7 +48,7 @@ def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
 
 def test_both_spellings_of_the_skiers_of_a_day_are_one_route() -> None:
     """The papers write ``days``, and the public SkiDataAPI ``day``."""
-    found = routes_of("read_ski")
+    found = app("read_ski").ROUTES
     paths = [f"GET /resorts/{{resortID}}/seasons/{{seasonID}}/{name}/{{dayID}}/skiers" for name in ("day", "days")]
 
     assert found[paths[0]] is found[paths[1]]

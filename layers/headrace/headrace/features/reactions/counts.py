@@ -75,13 +75,13 @@ class ReactionCounts:
         written reads the rows again: a reaction that came meanwhile may have been counted by one who saw nothing to
         write.
         """
-        room_id, key = message["roomId"], message["timestampSk"]
+        room_id, key = place_of(message)
         found: Item | None = message
         for _ in range(TRIES):
             if found is None:
                 return
             if "deletedAt" in found:
-                self._store.forget_rows(list(self._store.reactions_to(room_id, key)))
+                self.remove(found)
                 return
             before = found.get(REACTIONS_AT)
             counted, replaced = self._counted(room_id, key)

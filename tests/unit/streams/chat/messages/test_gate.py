@@ -13,7 +13,6 @@ from headrace.core.stream import Result
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
-from headrace.storage.ports import Table
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
 from headrace.streams.chat.rooms.memberships import Change, membership_event
@@ -24,18 +23,15 @@ from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
 from tests.worlds.senders import NOW, TABLE, message, sender
-from tests.worlds.write_path import QUEUES
+from tests.worlds.write_path import MESSAGES, QUEUES
 
 WHO = (("bob", "kitchen"), ("carol", "kitchen"), ("dora", "hall"), ("eve", "new"))
-MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
 
 
 @pytest.fixture
 def world() -> RoomWorld:
     found = RoomWorld()
-    found.ok("alice", "PUT", "kitchen", GROUP)
-    found.bring("alice", "kitchen", "bob")
-    found.ok("alice", "PUT", "hall", OPEN)
+    found.add_rooms()
     return found
 
 

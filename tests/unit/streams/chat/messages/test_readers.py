@@ -21,7 +21,7 @@ from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
 from headrace.streams.chat.stream import MessageItem
 from tests.fakes.files import PNG
 from tests.worlds.chat_world import claims
-from tests.worlds.functions import FUNCTIONS, app
+from tests.worlds.functions import FUNCTIONS, app, routes_of
 from tests.worlds.message_changes import accept
 from tests.worlds.retention_world import ROOM, RetentionWorld
 from tests.worlds.write_path import frame_event
@@ -79,9 +79,9 @@ def answer(world: RetentionWorld, key: str, old: dict[str, Any]) -> str:
             "requestContext": {"authorizer": {"jwt": {"claims": claims("bob")}}, "requestId": "r"},
             "pathParameters": {name: given[name] for name in re.findall(r"{(\w+)}", key)},
         }
-        return str(http_handler(Api(app(READERS[key]).ROUTES, lambda: services, world.clock))(event)["body"])
+        return str(http_handler(Api(routes_of(READERS[key]), lambda: services, world.clock))(event)["body"])
     hints, access = SubscriberHints(world.cache, world.connections), world.read.history.access
     services = Subscriptions(world.connections, hints, access, world.read.history)
     event = frame_event(FRAMES[key], subject="bob", scope="chat:read")
     event["requestContext"] |= {"connectedAt": world.clock.now() // 1000, "routeKey": key}
-    return json.dumps(frame_handler(Api(app(READERS[key]).ROUTES, lambda: services, world.clock))(event))
+    return json.dumps(frame_handler(Api(routes_of(READERS[key]), lambda: services, world.clock))(event))

@@ -21,9 +21,10 @@ from tests.worlds.write_path import MESSAGES
 RETAINED = 32 * 24 * 3600
 
 
-def versions(world: ChatWorld, path: MessagePath, user: str) -> dict[str, Any]:
+def versions(world: ChatWorld, path: MessagePath, user: str) -> list[dict[str, Any]]:
     services = VersionServices(world.chat, world.changes)
-    return list_versions(services, request_of(caller(user), world.clock.now(), path))
+    found: list[dict[str, Any]] = list_versions(services, request_of(caller(user), world.clock.now(), path))["items"]
+    return found
 
 
 def _row(event: dict[str, str]) -> Item:
@@ -42,11 +43,7 @@ def test_the_first_text_and_the_last_hundred_are_shown() -> None:
         assert world.write_path.store.put_many(MESSAGES, [_row(event)]) == [None]
 
     path = MessagePath(roomId="lobby", key=str(key))
-    found = list_versions(
-        VersionServices(world.chat, world.changes), request_of(caller("alice"), world.clock.now(), path)
-    )
-
-    texts = [version["message"] for version in found["items"]]
+    texts = [version["message"] for version in versions(world, path, "alice")]
     assert texts == ["hello", *(f"text {number}" for number in range(1, 101))]
 
 
@@ -57,10 +54,7 @@ def test_the_texts_of_an_expired_message_are_gone_before_its_row_is() -> None:
     ((_, key),) = world.write_path.store.tables["ChatMessages"]
     path = MessagePath(roomId="lobby", key=str(key))
 
-    found = list_versions(
-        VersionServices(world.chat, world.changes), request_of(caller("alice"), world.clock.now(), path)
-    )
-    assert [version["message"] for version in found["items"]] == ["hello"]
+    assert [version["message"] for version in versions(world, path, "alice")] == ["hello"]
     with pytest.raises(Forbidden):
         versions(world, path, "bob")
 
@@ -79,14 +73,7 @@ def test_the_creator_of_an_open_room_reads_no_earlier_texts_of_others() -> None:
 
     with pytest.raises(Forbidden):
         versions(world, path, "alice")
-    assert (
-        len(
-            list_versions(
-                VersionServices(world.chat, world.changes), request_of(caller("bob"), world.clock.now(), path)
-            )["items"]
-        )
-        == 1
-    )
+    assert len(versions(world, path, "bob")) == 1
 
 
 def test_versions_are_oldest_first_also_after_an_edit_by_a_clock_behind() -> None:
@@ -98,9 +85,7 @@ def test_versions_are_oldest_first_also_after_an_edit_by_a_clock_behind() -> Non
     assert world.write_path.store.put_many(MESSAGES, [_row(event)]) == [None]
 
     path = MessagePath(roomId="lobby", key=str(key))
-    found = list_versions(
-        VersionServices(world.chat, world.changes), request_of(caller("alice"), world.clock.now(), path)
-    )["items"]
+    found = versions(world, path, "alice")
 
     assert [version["message"] for version in found] == ["hello", "hi"]
     assert found[0]["timestamp"] == found[1]["timestamp"] == iso(world.clock.now() + 60 * SECOND)
