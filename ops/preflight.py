@@ -192,7 +192,8 @@ def notices(wanted: Plan) -> str:
 
 def features(wanted: Plan) -> str:
     """The features exist, and none is without one that it needs."""
-    return f"the stage has {', '.join(named(wanted.values['Features'])) or 'no optional feature'}"
+    updated = _updated(wanted, _parameters(wanted.stack.described()))
+    return f"the stage has {', '.join(named(updated.values['Features'])) or 'no optional feature'}"
 
 
 def named(features: str) -> list[str]:

@@ -45,7 +45,7 @@ class ProxyAnswer:
         if not isinstance(headers, dict):
             raise MalformedAnswer("headers is not an object")
         if not isinstance(body, str) or answer.get("isBase64Encoded"):
-            raise MalformedAnswer("body is not a text")
+            raise MalformedAnswer("body is not a text, or is marked as base64")
         return cls(status, body.encode("utf-8", "replace"), headers)
 
     def header(self, name: str) -> str | None:

@@ -46,10 +46,8 @@ class FrameGuard:
     A ping replaces the offending frame and wakes the reader of messages.
     """
 
-    def __init__(self, parser: ByteParser, *, max_frame: int = MAX_FRAME, max_message: int = MAX_MESSAGE) -> None:
+    def __init__(self, parser: ByteParser) -> None:
         self._parser = parser
-        self._max_frame = max_frame
-        self._max_message = max_message
         self._held = b""
         self._remaining = 0
         self._message = 0
@@ -97,7 +95,7 @@ class FrameGuard:
         if header.control:
             return 0
         self._message += header.payload
-        too_big = header.payload > self._max_frame or self._message > self._max_message
+        too_big = header.payload > MAX_FRAME or self._message > MAX_MESSAGE
         if header.final:
             self._message = 0
         return TOO_BIG if too_big else self.close_code

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from urllib.request import urlopen
+from typing import Any
+from urllib.request import ProxyHandler, build_opener
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from jwt import PyJWKClient, PyJWKClientConnectionError, PyJWTError
+from jwt import PyJWKClient, PyJWTError
 
 FETCH_SECONDS = 1.5
 
 
 class KeySetError(Exception):
     """The issuer's keys cannot be fetched."""
+
+
+class _Client(PyJWKClient):
+    def fetch_data(self) -> Any:
+        return _get(self.uri)
+
+
+def _get(url: str) -> dict[str, Any]:
+    # Without the proxy of the environment, which PyJWT would ask also for an issuer on loopback.
+    with build_opener(ProxyHandler({})).open(url, timeout=FETCH_SECONDS) as answer:
+        return dict(json.load(answer))
 
 
 class KeySet:
@@ -34,10 +46,9 @@ class KeySet:
     def _key(self, kid: str) -> RSAPublicKey | None:
         try:
             if self._client is None:
-                with urlopen(self._discovery, timeout=FETCH_SECONDS) as answer:  # noqa: S310 - of the template
-                    self._client = PyJWKClient(json.load(answer)["jwks_uri"], timeout=FETCH_SECONDS)
+                self._client = _Client(str(_get(self._discovery)["jwks_uri"]))
             key = self._client.get_signing_key(kid).key
-        except (PyJWKClientConnectionError, OSError, ValueError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError):
             raise KeySetError("OIDC discovery endpoint communication error") from None
         except PyJWTError:
             return None

@@ -13,20 +13,15 @@ from localstage.template.intrinsics import Resolver
 from localstage.template.resources import Stack
 from localstage.template.translate import Translated, translate
 
-SET = {"LOCALSTAGE_BROKERS": "BrokerCount", "LOCALSTAGE_FEATURES": "Features"}
-"""Variables that set parameters of the stage."""
+PARAMETERS = {"LOCALSTAGE_BROKERS": "BrokerCount", "LOCALSTAGE_FEATURES": "Features"}
+"""The parameter that each of these environment variables sets."""
 
 
-def load(
-    template: Path,
-    *,
-    attributes: Attributes,
-    state_dir: Path | None = None,
-) -> StageModel:
+def load(template: Path, *, attributes: Attributes, state_dir: Path | None = None) -> StageModel:
     """Load ``template`` for a stage with the services in ``attributes``.
 
     Parameter values come from the template's defaults, then from ``samconfig.toml`` beside the template
-    (``[local.global.parameters]``, ``[local.deploy.parameters]``).
+    (``[local.global.parameters]``, ``[local.deploy.parameters]``), then from the environment.
     ``state_dir`` (``.local`` beside the template) holds the translation and the generated secrets.
 
     Raises:
@@ -37,7 +32,7 @@ def load(
     region = os.environ.get("AWS_REGION") or "us-east-1"
     samconfig = template.parent / "samconfig.toml"
     configured = parameters.from_samconfig(samconfig, "local")
-    configured |= {name: value for variable, name in SET.items() if (value := os.environ.get(variable))}
+    configured |= {name: value for variable, name in PARAMETERS.items() if (value := os.environ.get(variable))}
     translated = translate(template, configured, region, state_dir)
     declared = translated.document.get("Parameters") or {}
     parameters.check_names(declared, configured, f"{samconfig.name} [local]")

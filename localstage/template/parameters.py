@@ -18,9 +18,10 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
         TemplateError: not TOML, overrides that are not a table, or a file without ``config_env``.
     """
     config = _config(path)
-    if config and config_env not in config:
-        stages = ", ".join(name for name, value in config.items() if isinstance(value, dict))
-        raise TemplateError(f"{path.name} has no stage {config_env!r} (STAGE_ENV or --config-env); it has {stages}")
+    stages = [name for name, value in config.items() if isinstance(value, dict)]
+    if config and config_env not in stages:
+        has = ", ".join(stages) or "none"
+        raise TemplateError(f"{path.name} has no stage {config_env!r} (STAGE_ENV or --config-env); it has {has}")
     found: Any = {}
     for command in ("global", "deploy"):
         given = config.get(config_env, {}).get(command, {}).get("parameters", {}).get("parameter_overrides")

@@ -1,4 +1,4 @@
-"""Back-off after failures, and the status of a trigger."""
+"""Back-off after failures, and what all triggers share."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Status:
     failures: int = 0
 
 
-class Reading:
-    """What all mappings share: their status, and the lines of the log when their source is away and there again."""
+class Trigger:
+    """What all triggers share: their status, and the lines of the log when their source is away and there again."""
 
     def __init__(self, status: Status) -> None:
         self._status = status

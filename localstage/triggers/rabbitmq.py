@@ -12,7 +12,7 @@ from localstage.core.model import RabbitMqMapping
 from localstage.triggers.consumer import Consumer, Lost, Verb
 from localstage.triggers.deliveries import Delivery
 from localstage.triggers.inbox import Batch, Inbox
-from localstage.triggers.pacing import Backoff, Reading, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Status, Trigger, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT, build_record, event_size, event_start
 
 DEFAULT_WINDOW = 0.5
@@ -21,7 +21,7 @@ _AHEAD = 1000
 """How many records beyond one batch wait in memory while the function runs."""
 
 
-class RabbitMqTrigger(Reading):
+class RabbitMqTrigger(Trigger):
     """Feeds one queue to one function, one invocation at a time, and acknowledges only what succeeded.
 
     ``broker_url`` is an amqp(s) URL without credentials. After an error the whole batch is requeued and the next

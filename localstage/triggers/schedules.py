@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Functions
 from localstage.core.model import Schedule
-from localstage.triggers.pacing import Reading, Status, wind_up
+from localstage.triggers.pacing import Status, Trigger, wind_up
 
 STOP_SECONDS = 5.0
 EVERY_MINUTE = "cron(* * * * ? *)"
@@ -49,7 +49,7 @@ def build_event(schedule_id: str, time: datetime, region: str, account: str) -> 
     return json.dumps(event).encode()
 
 
-class ScheduleTrigger(Reading):
+class ScheduleTrigger(Trigger):
     """Runs one schedule while it is started.
 
     Raises:

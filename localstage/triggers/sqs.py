@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from localstage.core.errors import RecursiveInvocation, StageError
 from localstage.core.invoker import Functions
 from localstage.core.model import SqsMapping
-from localstage.triggers.pacing import Backoff, Reading, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Status, Trigger, pause, wind_up
 from localstage.triggers.sqs_event import Message, build_event, failed_ids, trace_of
 from localstage.triggers.sqs_queue import LONG_POLL, QueueUnavailable, SqsQueue
 
@@ -22,7 +22,7 @@ STOP_SECONDS = 5.0
 RELEASE_SECONDS = 2.0
 
 
-class SqsTrigger(Reading):
+class SqsTrigger(Trigger):
     """Feeds one queue to one function, up to ``maximum_concurrency`` (default 5) batches at a time.
 
     Without an error the batch is deleted, except the messages that a partial batch response names. What is not

@@ -15,7 +15,7 @@ from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions
 from localstage.core.model import StreamMapping
-from localstage.triggers.pacing import Backoff, Reading, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Status, Trigger, pause, wind_up
 from localstage.triggers.sqs_event import failed_ids
 from localstage.triggers.sqs_queue import QueueUnavailable, SqsQueue
 from localstage.triggers.table_stream import (
@@ -67,7 +67,7 @@ class Checkpoint:
         self._saved = time.monotonic()
 
 
-class StreamTrigger(Reading):
+class StreamTrigger(Trigger):
     """Feeds the stream of a table to a function, in ``lanes`` that are each in order.
 
     Changes of one partition key are in one lane. A batch that fails is tried again, from the first record that the

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from localstage.core.invoker import Functions
 from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StageModel, StreamMapping
@@ -21,11 +20,7 @@ from localstage.triggers.sqs_queue import SqsQueue, make_client, queue_arn
 from localstage.triggers.stream import Checkpoint, StreamTrigger
 from localstage.triggers.table_stream import TableStream, make_stream_clients
 
-
-class _Trigger(Protocol):
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
-    def status(self) -> Status: ...
+AnyTrigger = RabbitMqTrigger | SqsTrigger | StreamTrigger | ScheduleTrigger
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class Triggers:
         common = (access.region, access.credentials)
         self._make_client = partial(make_client, access.sqs_endpoint, *common)
         self._make_stream_clients = partial(make_stream_clients, access.dynamodb_endpoint, *common)
-        self._running: list[_Trigger] = []
+        self._running: list[AnyTrigger] = []
 
     async def start(self) -> None:
         """Start every trigger; returns before the sources answer.
@@ -93,7 +88,7 @@ class Triggers:
         """Return what each trigger is doing, in the order of their ids."""
         return sorted((trigger.status() for trigger in self._running), key=lambda status: status.id)
 
-    def _rabbitmq(self, mapping: RabbitMqMapping) -> _Trigger:
+    def _rabbitmq(self, mapping: RabbitMqMapping) -> RabbitMqTrigger:
         login = json.loads(self._model.secrets[mapping.secret_id].value)
         return RabbitMqTrigger(
             mapping,
@@ -105,12 +100,12 @@ class Triggers:
             returns_by=self._returns_by,
         )
 
-    def _sqs(self, mapping: SqsMapping) -> _Trigger:
+    def _sqs(self, mapping: SqsMapping) -> SqsTrigger:
         url = self._queue_urls[mapping.queue_id]
         arn = queue_arn(url, self._region)
         return SqsTrigger(mapping, self._functions, queue_url=url, queue_arn=arn, client_factory=self._make_client)
 
-    def _stream(self, mapping: StreamMapping) -> _Trigger:
+    def _stream(self, mapping: StreamMapping) -> StreamTrigger:
         stream = TableStream(self._model.tables[mapping.table_id].name, self._make_stream_clients)
         failures = None
         if mapping.failure_queue_id is not None:
@@ -118,5 +113,5 @@ class Triggers:
         checkpoint = Checkpoint(self._folder / f"{mapping.id}.checkpoint")
         return StreamTrigger(mapping, self._functions, stream, checkpoint, failures)
 
-    def _schedule(self, schedule: Schedule) -> _Trigger:
+    def _schedule(self, schedule: Schedule) -> ScheduleTrigger:
         return ScheduleTrigger(schedule, self._functions, region=self._region)

@@ -10,8 +10,6 @@ from typing import Any
 
 from headrace.core.caller import CONNECT_SCOPES
 
-Accepted = Mapping[str, "list[str] | None"]
-
 INVALID = {
     "none": "none",
     "text": "a text that is not a JWT",
