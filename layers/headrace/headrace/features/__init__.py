@@ -7,7 +7,7 @@
         storing.py    builds hooks before and after they are stored, and what is kept beside a message (counts.py)
         dynamodb.py   the port of their rows, and its adapter
         routes.py     ROUTES by function, and reading.py those of read_chat with their services
-        telling.py    what others are told of them
+        telling.py    which of their changes go to TellTarget
         people.py     how a user is erased from them
 
 ``headrace.stage`` imports a part when the core asks for it. A feature imports packages to its left, and the features

@@ -87,9 +87,9 @@ class TellSettings(Settings):
         pattern=r"^arn:[a-z-]+:(events:[^:]+:\d{12}:event-bus/.+|sqs:[^:]+:\d{12}:[^:]+)$",
         description="the ARN of an SQS queue or of an EventBridge bus",
     )
-    """Queue or bus that is told what was stored; empty for none."""
+    """Queue or bus that gets an event for each stored change; empty for none."""
     tell_types: Names = Field(min_length=1, description="a comma list of types of events, such as chat,ride.stored")
-    """What is told: streams and types of events."""
+    """Which events it gets: streams and types of events."""
     untold_queue_url: str = Field(description="the URL of the UntoldQueue")
     """Queue of what could not be told."""
 

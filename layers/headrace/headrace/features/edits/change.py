@@ -107,7 +107,7 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def stamp(change: IncomingChange, sender: SenderContext, place: PlaceOf, how: str, **more: str) -> ValidatedEvent:
-    """The event of a change, which has ``more`` fields of its own. ``place`` says where its row is."""
+    """The event of a change, with ``more`` fields of this kind. ``place`` says where its row is."""
     timestamp = choose_time(sender, ID_FIELD, change.change_id, change.timestamp)
     change_id = change.change_id or times.new_message_id(sender.now)
     user_id, _ = choose_user(sender, change.user_id, None)

@@ -1,4 +1,4 @@
-"""What others are told of edits and deletions."""
+"""The types of events that go to TellTarget for edits and deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others are told of reactions."""
+"""The type of event that goes to TellTarget for reactions."""
 
 from __future__ import annotations
 
