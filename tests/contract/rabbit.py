@@ -22,7 +22,9 @@ from pika import BlockingConnection, URLParameters
 
 from headrace.queues.names import persist_queue, persist_queues
 from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
 from localstage.services.programs import RABBITMQ, ensure_programs
 from localstage.services.services import BROKER_NODES
@@ -31,6 +33,8 @@ from tests.worlds.ports import free_port
 
 QUEUES = {"chat": 4}
 GUEST = json.dumps({"username": "guest", "password": "guest"})
+PATIENT = 20.0
+"""Seconds where a test is not about running out of time: a busy machine can stand still for more than a second."""
 
 
 class Rabbit:
@@ -226,6 +230,11 @@ def running_rabbit() -> Iterator[Rabbit]:
 
 def settings(*urls: str) -> BrokerSettings:
     return BrokerSettings(broker_endpoints=(urls,), broker_secret_arn="arn", persist_queues=QUEUES)
+
+
+def publisher_to(*urls: str, secrets: Secrets | None = None) -> RabbitPublisher:
+    """A publisher whose budget does not run out."""
+    return RabbitPublisher(settings(*urls), secrets or MemorySecrets({"arn": GUEST}), PATIENT)
 
 
 def outgoing(text: str = "hello", queue: int = 0) -> Outgoing:

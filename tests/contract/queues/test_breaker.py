@@ -12,7 +12,7 @@ import pytest
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.core.times import SystemClock
 from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
-from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
+from headrace.queues.rabbitmq.publisher import GuardedPublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
@@ -22,7 +22,7 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.programs import REDIS, ensure_programs
 from localstage.services.redis import Redis
-from tests.contract.rabbit import GUEST, Rabbit, drain, kinds, outgoing, settings
+from tests.contract.rabbit import GUEST, Rabbit, drain, kinds, outgoing, publisher_to, settings
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
@@ -33,7 +33,7 @@ def test_a_killed_broker_opens_the_breaker_and_when_restarted_closes_it_and_has_
     """P1: messages are persistent, in a durable queue."""
     broker = Rabbit()
     secrets = MemorySecrets({"arn": GUEST})
-    unguarded = RabbitPublisher(settings(broker.url), secrets)
+    unguarded = publisher_to(broker.url)
     publisher = GuardedPublisher(unguarded, BREAKER)
     try:
         broker.start()

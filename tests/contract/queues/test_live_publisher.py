@@ -14,20 +14,17 @@ from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND
 from headrace.queues.names import LIVE_EXCHANGE, SIGNAL_QUEUE, live_queues
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.publisher import (
-    CONNECT_SECONDS,
-    ChannelKeeper,
-    LiveChannel,
-    RabbitLivePublisher,
-    RabbitPublisher,
-)
+from headrace.queues.rabbitmq import publisher as publishing
+from headrace.queues.rabbitmq.publisher import SEND_SECONDS, ChannelKeeper, LiveChannel, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,
+    PATIENT,
     Rabbit,
     declared_broker,  # noqa: F401 - a fixture
+    publisher_to,
     settings,
 )
 from tests.fakes.clock import FixedClock
@@ -49,6 +46,12 @@ class Live:
 
     def publish(self, *bodies: str) -> BrokerUnavailable | None:
         return self.publisher.publish([Outgoing(QUEUE, body.encode(), "c") for body in bodies])
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONNECT_SECONDS", "SEND_SECONDS"):
+        monkeypatch.setattr(publishing, name, PATIENT)
 
 
 @pytest.fixture
@@ -144,9 +147,12 @@ def test_an_unavailable_broker_is_tried_once_per_cooldown(broker: Rabbit) -> Non
     live.publisher.close()
 
 
-def test_a_broker_that_stops_reading_does_not_delay_the_batch(broker: Rabbit, live: Live) -> None:
+def test_a_broker_that_stops_reading_does_not_delay_the_batch(
+    broker: Rabbit, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert live.publish("before") is None
     assert taken(broker, 1) == ["before"]
+    monkeypatch.setattr(publishing, "SEND_SECONDS", SEND_SECONDS)
     broker.freeze()
     try:
         failures = [live.publish("x" * 30_000) for _ in range(1000)]
@@ -199,11 +205,12 @@ class SlowSecrets(MemorySecrets):
     """A read takes longer than a connection may."""
 
     def get_secret_value(self, **asked: Any) -> dict[str, Any]:
-        time.sleep(1.2 * CONNECT_SECONDS)
+        time.sleep(3)
         return super().get_secret_value(**asked)
 
 
-def test_reading_the_secret_does_not_count_as_connection_time(broker: Rabbit) -> None:
+def test_reading_the_secret_does_not_count_as_connection_time(broker: Rabbit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publishing, "CONNECT_SECONDS", 2.5)
     live = Live(broker.url, SlowSecrets({"arn": GUEST}))
 
     assert live.publish("1") is None
@@ -217,7 +224,7 @@ def test_an_unreadable_secret_is_a_failed_publish_without_an_exception(broker: R
 
 
 def test_signals_use_the_connection_of_events_and_their_confirms_settle_nothing(broker: Rabbit) -> None:
-    events = RabbitPublisher(settings(broker.url), MemorySecrets({"arn": GUEST}))
+    events = publisher_to(broker.url)
     signals = events.live_publisher()
     event = Outgoing("persist.chat.0", b"event", "c")
 

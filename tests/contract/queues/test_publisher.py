@@ -11,8 +11,7 @@ import pytest
 from headrace.core.errors import ConnectionLost, PublishReturned
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Publisher
-from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, kinds, outgoing, settings
+from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, kinds, outgoing, publisher_to
 from tests.fakes.queues import MemoryPublisher
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
@@ -32,7 +31,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Publisher, Published
         return
     url = request.getfixturevalue("broker").url
     drain(url)
-    publisher = RabbitPublisher(settings(url), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(url)
     yield publisher, lambda: drain(url)
     publisher.close()
 
@@ -69,7 +68,7 @@ def test_a_thousand_messages_are_all_confirmed(parts: tuple[Publisher, Published
 
 def test_a_publisher_that_was_closed_opens_again(broker: Rabbit) -> None:
     drain(broker.url)
-    publisher = RabbitPublisher(settings(broker.url), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(broker.url)
     publisher.publish([outgoing("1")])
     publisher.close()
 
@@ -80,13 +79,13 @@ def test_a_publisher_that_was_closed_opens_again(broker: Rabbit) -> None:
 
 
 def test_without_a_broker_a_publish_is_a_lost_connection() -> None:
-    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}"), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(f"amqp://127.0.0.1:{free_port()}")
 
     assert kinds(publisher.publish([outgoing(), outgoing()])) == [ConnectionLost, ConnectionLost]
 
 
 def test_endpoints_are_tried_in_turn(broker: Rabbit) -> None:
-    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{free_port()}", broker.url), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(f"amqp://127.0.0.1:{free_port()}", broker.url)
 
     assert publisher.publish([outgoing()]) == [None]
 
@@ -97,7 +96,7 @@ def test_a_changed_password_is_read_again_once(broker: Rabbit) -> None:
     secrets = MemorySecrets({"arn": WRONG})
     secrets.text("arn")
     secrets.values["arn"] = GUEST
-    publisher = RabbitPublisher(settings(broker.url), secrets)
+    publisher = publisher_to(broker.url, secrets=secrets)
 
     assert publisher.publish([outgoing()]) == [None]
 
@@ -107,7 +106,7 @@ def test_a_changed_password_is_read_again_once(broker: Rabbit) -> None:
 
 @pytest.mark.parametrize("values", [{}, {"arn": WRONG}, {"arn": "not json"}])
 def test_refused_credentials_are_a_lost_connection(broker: Rabbit, values: dict[str, str]) -> None:
-    publisher = RabbitPublisher(settings(broker.url), MemorySecrets(values))
+    publisher = publisher_to(broker.url, secrets=MemorySecrets(values))
 
     outcomes = publisher.publish([outgoing()])
 
@@ -116,6 +115,6 @@ def test_refused_credentials_are_a_lost_connection(broker: Rabbit, values: dict[
 
 
 def test_a_broker_without_tls_is_a_lost_connection(broker: Rabbit) -> None:
-    publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{broker.port}"), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(f"amqps://127.0.0.1:{broker.port}")
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]

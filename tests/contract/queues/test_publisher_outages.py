@@ -11,18 +11,17 @@ from pika import BlockingConnection, URLParameters
 from headrace.core.errors import ConnectionLost, PublisherBlocked, PublishNacked, PublishUnconfirmed
 from headrace.queues.names import PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
-from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.publisher import BUDGET_SECONDS, RabbitPublisher
 from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
-    GUEST,
+    PATIENT,
     Rabbit,
     declared_broker,  # noqa: F401 - a fixture
     drain,
     kinds,
     outgoing,
-    settings,
+    publisher_to,
 )
-from tests.fakes.secrets import MemorySecrets
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def proxy(broker: Rabbit) -> Iterator[TcpProxy]:
 @pytest.fixture
 def through(proxy: TcpProxy) -> Iterator[RabbitPublisher]:
     """A publisher whose every byte goes through the proxy."""
-    publisher = RabbitPublisher(settings(f"amqp://127.0.0.1:{proxy.port}"), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(f"amqp://127.0.0.1:{proxy.port}")
     yield publisher
     publisher.close()
 
@@ -80,6 +79,7 @@ def test_a_confirm_that_never_comes_is_unconfirmed_within_the_budget(
 ) -> None:
     through.publish([outgoing("1")])
     proxy.to_client = lambda _: b""
+    through.budget = BUDGET_SECONDS
 
     start, waited = time.monotonic(), through.confirm_seconds
     outcomes = through.publish([outgoing("2"), outgoing("3")])
@@ -89,16 +89,19 @@ def test_a_confirm_that_never_comes_is_unconfirmed_within_the_budget(
     assert taken < 10
     assert taken / 2 < waited < taken  # the rest was for another connection
     proxy.pass_all()
+    through.budget = PATIENT
     assert through.publish([outgoing("4")]) == [None]
 
 
 def test_a_broker_that_never_answers_is_a_lost_connection(proxy: TcpProxy, through: RabbitPublisher) -> None:
     proxy.to_server = lambda _: b""
+    through.budget = BUDGET_SECONDS
 
     assert kinds(through.publish([outgoing()])) == [ConnectionLost]
     assert through.confirm_seconds == 0
 
     proxy.pass_all()
+    through.budget = PATIENT
     assert through.publish([outgoing()]) == [None]
     assert through.confirm_seconds > 0
 
@@ -122,7 +125,7 @@ def test_a_full_queue_refuses_messages_with_a_reason(broker: Rabbit, through: Ra
 
 
 def test_a_missing_exchange_is_a_lost_connection_and_not_an_accepted_event(broker: Rabbit) -> None:
-    publisher = RabbitPublisher(settings(broker.virtual_host()), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(broker.virtual_host())
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
 
@@ -153,9 +156,7 @@ def trusted(broker: Rabbit, monkeypatch: pytest.MonkeyPatch) -> Rabbit:
 
 
 def test_many_large_messages_over_tls_are_all_confirmed(trusted: Rabbit) -> None:
-    publisher = RabbitPublisher(
-        settings(f"amqps://localhost:{trusted.tls_port}"), MemorySecrets({"arn": GUEST}), budget=20
-    )
+    publisher = publisher_to(f"amqps://localhost:{trusted.tls_port}")
     text = "x" * 20_000
 
     for _ in range(3):
@@ -166,7 +167,7 @@ def test_many_large_messages_over_tls_are_all_confirmed(trusted: Rabbit) -> None
 
 
 def test_a_broker_whose_certificate_is_for_another_host_gets_nothing(trusted: Rabbit) -> None:
-    publisher = RabbitPublisher(settings(f"amqps://127.0.0.1:{trusted.tls_port}"), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(f"amqps://127.0.0.1:{trusted.tls_port}")
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
 
@@ -174,15 +175,16 @@ def test_a_broker_whose_certificate_is_for_another_host_gets_nothing(trusted: Ra
 
 
 def test_a_host_without_an_address_is_a_lost_connection() -> None:
-    publisher = RabbitPublisher(settings("amqp://nowhere.invalid:5672"), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to("amqp://nowhere.invalid:5672")
 
     assert kinds(publisher.publish([outgoing()])) == [ConnectionLost]
 
 
 def test_a_large_batch_to_a_broker_that_stopped_reading_ends_within_the_budget(broker: Rabbit) -> None:
     drain(broker.url)
-    publisher = RabbitPublisher(settings(broker.url), MemorySecrets({"arn": GUEST}))
+    publisher = publisher_to(broker.url)
     publisher.publish([outgoing()])
+    publisher.budget = BUDGET_SECONDS
     broker.freeze()
 
     try:

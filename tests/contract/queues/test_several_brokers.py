@@ -16,7 +16,7 @@ from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare, queue_depths
 from headrace.runtime.settings import BrokerSettings
 from localstage.core.tcp_proxy import TcpProxy
-from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, outgoing, settings
+from tests.contract.rabbit import GUEST, PATIENT, QUEUES, Rabbit, drain, outgoing, settings
 from tests.fakes.queues import MemoryRetryLane
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
@@ -35,7 +35,7 @@ class Two:
         self.proxy = TcpProxy(urlsplit(own).port or 0)
         through = f"amqp://127.0.0.1:{self.proxy.port}{urlsplit(own).path}"
         self.settings = both(through, self.other)
-        self.publisher = RabbitPublisher(self.settings, SECRETS)
+        self.publisher = RabbitPublisher(self.settings, SECRETS, PATIENT)
         assert self.publisher.publish([outgoing("first")]) == [None]
 
     def close(self) -> None:
@@ -79,6 +79,7 @@ def test_events_go_to_the_other_broker_when_the_own_one_is_gone(two: Two) -> Non
 
 def test_events_go_to_the_other_broker_when_the_own_one_is_silent(two: Two) -> None:
     """P2: the silent one may have the event too."""
+    two.publisher.budget = 5
     two.proxy.to_client = lambda _: b""
 
     assert two.publisher.publish([outgoing("second")]) == [None]
@@ -125,7 +126,7 @@ def test_a_publisher_that_opened_to_the_other_broker_leaves_it_when_it_fails(two
 
 def test_credentials_that_one_broker_refuses_are_read_again_while_another_is_gone(hosts: list[str]) -> None:
     secrets = MemorySecrets({"arn": STALE})
-    publisher = RabbitPublisher(both(hosts[0], f"amqp://127.0.0.1:{free_port()}"), secrets)
+    publisher = RabbitPublisher(both(hosts[0], f"amqp://127.0.0.1:{free_port()}"), secrets, PATIENT)
     publisher._keeper.read_credentials()
     secrets.values["arn"] = GUEST
 
@@ -137,7 +138,7 @@ def test_credentials_that_one_broker_refuses_are_read_again_while_another_is_gon
 
 def test_without_any_broker_events_are_refused_and_taken_again_later(two: Two) -> None:
     nowhere = both(f"amqp://127.0.0.1:{free_port()}", f"amqp://127.0.0.1:{free_port()}")
-    publisher = RabbitPublisher(nowhere, SECRETS)
+    publisher = RabbitPublisher(nowhere, SECRETS, PATIENT)
 
     assert isinstance(publisher.publish([outgoing()])[0], BrokerUnavailable)
 

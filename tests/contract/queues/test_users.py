@@ -20,7 +20,7 @@ from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.rabbitmq.users import ensure_users
 from headrace.runtime.settings import BrokerUsersSettings
-from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, outgoing
+from tests.contract.rabbit import GUEST, PATIENT, QUEUES, Rabbit, drain, outgoing
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
@@ -81,7 +81,7 @@ def refused(rabbit: Rabbit, username: str, action: Callable[[BlockingChannel], o
 
 
 def publisher_of(rabbit: Rabbit, secrets: MemorySecrets) -> RabbitPublisher:
-    return RabbitPublisher(settings(rabbit, user="publisher"), secrets, budget=5)
+    return RabbitPublisher(settings(rabbit, user="publisher"), secrets, PATIENT)
 
 
 def accepts(rabbit: Rabbit, username: str, password: str = PASSWORD) -> bool:

@@ -123,7 +123,8 @@ class RabbitPublisher:
     """A :class:`~headrace.queues.ports.Publisher` on RabbitMQ. Not thread-safe."""
 
     def __init__(self, settings: BrokerSettings, secrets: Secrets, budget: float = BUDGET_SECONDS) -> None:
-        self._budget = budget
+        self.budget = budget
+        """Seconds for a publish and its confirms."""
         self._keeper = ChannelKeeper(ConfirmChannel, settings, secrets)
         self.confirm_seconds = 0.0
 
@@ -138,8 +139,8 @@ class RabbitPublisher:
             self._keeper.read_credentials()
             start = time.monotonic()
             for share in (FIRST_TRY, 1.0):
-                channel = self._keeper.ready(start + self._budget, for_publish=True)
-                tried = channel.publish([messages[index] for index in pending], start + share * self._budget)
+                channel = self._keeper.ready(start + self.budget, for_publish=True)
+                tried = channel.publish([messages[index] for index in pending], start + share * self.budget)
                 self.confirm_seconds += channel.last_wait
                 for index, outcome in zip(pending, tried, strict=True):
                     outcomes[index] = outcome
