@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterator
 import pytest
 from moto.server import ThreadedMotoServer
 
+from headrace.storage import redis
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.played_store import Played
-from tests.contract.rabbit import Rabbit, declared_broker, running_rabbit
+from tests.contract.rabbit import PATIENT, Rabbit, declared_broker, running_rabbit
 from tests.contract.redis_node import RedisNode
 
 __all__ = ["declared_broker"]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis, "CALL_SECONDS", PATIENT)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ class Live:
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient_live(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CONNECT_SECONDS", "SEND_SECONDS"):
         monkeypatch.setattr(publishing, name, PATIENT)
 

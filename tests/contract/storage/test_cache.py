@@ -13,6 +13,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.storage.ports import Cache
 from headrace.storage.redis import RedisCache, connect
+from tests.contract.rabbit import PATIENT
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
@@ -95,7 +96,7 @@ def test_an_unavailable_cache_is_tried_every_five_seconds_and_counted(
 
     def opened() -> Any:
         connections.append(None)
-        return connect(redis_node.settings, 0.1)
+        return connect(redis_node.settings, PATIENT)
 
     cache = RedisCache(opened, monotonic=lambda: now[0])
     cache.set_many({"a": (b"1", 60)})
@@ -119,7 +120,7 @@ def test_a_connection_that_the_cache_has_closed_is_replaced(redis_node: RedisNod
     cache = RedisCache.of(redis_node.settings)
     cache.set_many({"a": (b"1", 60)})
 
-    connect(redis_node.settings, 1.0).client_kill_filter(_type="normal", skipme=True)
+    connect(redis_node.settings, PATIENT).client_kill_filter(_type="normal", skipme=True)
 
     assert cache.get_many(["a"]) == [b"1"]
 
@@ -127,7 +128,7 @@ def test_a_connection_that_the_cache_has_closed_is_replaced(redis_node: RedisNod
 def test_after_a_refused_command_answers_belong_to_their_commands(redis_node: RedisNode) -> None:
     redis_node.start()
     now = [0.0]
-    cache = RedisCache(lambda: connect(redis_node.settings, 1.0), monotonic=lambda: now[0])
+    cache = RedisCache(lambda: connect(redis_node.settings, PATIENT), monotonic=lambda: now[0])
     with pytest.raises(CacheUnavailable):
         cache.run([("SET", "a", "1"), ("INCRBY", "a", "no number"), ("GET", "a")])
     now[0] = COOLDOWN_SECONDS
@@ -165,7 +166,7 @@ def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(re
     from headrace.storage.redis import connect_cluster
 
     redis_node.start()
-    cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, 1.0))  # type: ignore[arg-type]
+    cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, PATIENT))  # type: ignore[arg-type]
 
     cache.set_many({"a": (b"1", 60)})
     cache.set_many({"b": (b"2", 60)})
