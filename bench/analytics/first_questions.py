@@ -57,7 +57,7 @@ def store(stream: Any, table: str, events: Iterable[dict[str, Any]]) -> None:
 
 def fill_clicks(count: int) -> None:
     """Store clicks of one minute: on 200 ads, by 5,000 users, of five types."""
-    from headrace.streams.ads.stream import ADS
+    from headrace.features.ads.stream import ADS
 
     chance = random.Random(1)
     clicks = (click_of(1, number, MINUTE_START + number * 60_000_000 // count, chance) for number in range(count))
@@ -66,7 +66,7 @@ def fill_clicks(count: int) -> None:
 
 def fill_rides(count: int) -> None:
     """Store rides of one day of a resort."""
-    from headrace.streams.ski.stream import SKI
+    from headrace.features.ski.stream import SKI
 
     chance = random.Random(1)
     rides = (
@@ -91,8 +91,8 @@ def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     from headrace.analytics.windows import Analytics
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock, iso
-    from headrace.streams.ads.routes import AdsServices, top
-    from headrace.streams.ads.stream import ADS
+    from headrace.features.ads.routes import AdsServices, top
+    from headrace.features.ads.stream import ADS
 
     clock, cache = SystemClock(), redis_cache(cache_port)
     scanner = Scanner(watched_reader(queries), "AdClicks", clock, PARALLEL)
@@ -113,12 +113,12 @@ def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -
     """Ask for the rides of each hour of the day."""
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock
+    from headrace.features.ski.dynamodb import DynamoResorts
+    from headrace.features.ski.redis import RedisDayCounts
+    from headrace.features.ski.resort_days import ResortDays
+    from headrace.features.ski.routes import ResortDayPath, SkiServices, hours
     from headrace.runtime.aws import client as lean
     from headrace.runtime.threads import Parallel
-    from headrace.streams.ski.dynamodb import DynamoResorts
-    from headrace.streams.ski.redis import RedisDayCounts
-    from headrace.streams.ski.resort_days import ResortDays
-    from headrace.streams.ski.routes import ResortDayPath, SkiServices, hours
 
     clock = SystemClock()
     resorts = DynamoResorts(lean("dynamodb"), "Resorts")

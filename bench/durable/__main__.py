@@ -23,8 +23,8 @@ from bench.stages import Stage, started
 from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
+from headrace.features.ads.stream import ADS
 from headrace.queues.names import PERSIST_EXCHANGE, persist_queue
-from headrace.streams.ads.stream import ADS
 from loadtest.checker.durability_probe import DurabilityProbe, Look
 from localstage.client.http_api import HttpApi
 

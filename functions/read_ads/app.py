@@ -10,7 +10,7 @@ from headrace.bootstrap.analytics import ads_services
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound, StoreUnavailable
-from headrace.streams.ads.routes import (
+from headrace.features.ads.routes import (
     AdPath,
     ClickPage,
     StatsAnswer,

@@ -7,8 +7,8 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.ski import ski_services
 from headrace.core.caller import ANALYTICS_READ, EVENTS_WRITE, OPS
 from headrace.core.errors import CacheUnavailable, NotFound, StoreUnavailable
-from headrace.streams.ski import answers, skiers
-from headrace.streams.ski import routes as ski
+from headrace.features.ski import answers, skiers
+from headrace.features.ski import routes as ski
 
 READ, WRITE = (ANALYTICS_READ,), (EVENTS_WRITE,)
 TABLE, CACHE = (StoreUnavailable,), (CacheUnavailable,)

@@ -12,36 +12,38 @@ from headrace.analytics.generations import LateEvents
 from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode
+from headrace.core.people import Step, lines_of
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.erasure.chat import ChatEraser
-from headrace.erasure.clicks import ClickEraser
 from headrace.erasure.dead_letters import LetterEraser
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.eraser import Eraser, rounds_of
 from headrace.erasure.people import USER, Person, PersonHashes
-from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.sqs import read_task
-from headrace.erasure.tasks import Step, Task
+from headrace.erasure.tasks import Task
 from headrace.exports.dynamodb import DynamoExports
 from headrace.exports.exporter import Exporter
 from headrace.exports.room import RoomSources
 from headrace.exports.tasks import Task as ExportTask
 from headrace.exports.user import UserSources
 from headrace.exports.withdrawal import ExportEraser
+from headrace.features.ads import people as ads
+from headrace.features.ads.stream import ADS
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS
+from headrace.features.ski import people as ski
+from headrace.features.ski.stream import SKI
 from headrace.live.connections import connection_row, subscription_row
 from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
@@ -49,7 +51,6 @@ from headrace.streams.chat.rooms.invitations import Invitation
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI
 from tests.contract.tables import described, index
 from tests.fakes.clock import FixedClock
 from tests.fakes.files import MemoryFiles, memory_attachments
@@ -115,6 +116,7 @@ class World:
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
         messages = DynamoMessages(self.dynamodb, "EMessages", "rows")
         memberships = DynamoTable(self.dynamodb, "EMemberships", "rows")
+        clicks, rides = (DynamoTable(self.dynamodb, name, "rows") for name in ("EClicks", "ERides"))
         steps = [
             ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
             chat.attachments,
@@ -123,8 +125,8 @@ class World:
             partial(erase_changes, self.changes, self.clock),
             places.connections,
             places.memberships,
-            ClickEraser(self.dynamodb, "EClicks", LateEvents(ADS, self.cache, self.clock, 10)).clicks,
-            RideEraser(self.dynamodb, "ERides", MemoryResorts(), self.clock).rides,
+            partial(ads.erase_clicks, clicks, LateEvents(ADS, self.cache, self.clock, 10)),
+            partial(ski.erase_rides, rides, MemoryResorts(), self.clock),
             LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen, STREAMS).dead_letters,
             places.named_by_others,
             places.rooms,
@@ -146,12 +148,12 @@ class World:
             "ERooms",
             "EMemberships",
             "EConnections",
-            "EClicks",
-            "ERides",
             self.attachments,
-            lambda user_id: [
+            lambda user_id, skier_id: [
                 exported(self.changes, user_id, "changes", EDITS),
                 exported(self.changes, user_id, "reactions", REACTIONS),
+                partial(ads._lines, clicks, user_id),
+                *([] if skier_id is None else [partial(lines_of, "rides", ski.rides_of, rides, skier_id)]),
             ],
         )
         room = RoomSources(self.rooms, self.memberships, messages, self.attachments, self.clock)

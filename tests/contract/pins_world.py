@@ -11,11 +11,11 @@ from moto import mock_aws
 
 from headrace.api.router import Api, http_handler
 from headrace.core.caller import SenderContext
+from headrace.core.people import Target
 from headrace.core.times import SystemClock, iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.records import rows_of
 from headrace.delivery.row_writer import Batch
-from headrace.erasure.tasks import Target
 from headrace.queues.names import persist_queues
 from headrace.services import live, messages, rooms
 from headrace.stage import chosen, registry
@@ -63,12 +63,14 @@ def play() -> None:
             for complete in registry.completes():
                 complete(message)
         after = table.message(*place_of(message)) or message
-        told = next(filter(None, (tell(before or {}, after) for tell in registry.tells())), "")
+        told = next(filter(None, (tell(before or {}, after) for tell in registry._parts("told"))), "")
         return [status, "pinnedAt" if "pinnedAt" in item_of(after) else "", told]
 
     table.put(early)
     found: dict[str, Any] = {"by an owner": pin("PUT", early), "by a member": pin("DELETE", early, "bob")}
     found |= {"taken back": pin("DELETE", early), "before the message": pin("PUT", late)}
-    found["exported"] = [what for each in registry.exported("alice") for page, _ in each(None) for what, _ in page]
+    found["exported"] = [
+        what for each in registry.exported("alice", None) for page, _ in each(None) for what, _ in page
+    ]
     erased = [part for step in registry.erases() for part in step(Target("alice", None, "", "erased", ""))]
     print(json.dumps({**found, "erased": [each for each in erased if each[1]]}))

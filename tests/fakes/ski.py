@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock, SystemClock
-from headrace.streams.ski.day_counts import FILLING, CountedRide, Counts, Coverage
-from headrace.streams.ski.resorts import Resort
-from headrace.streams.ski.stream import ResortDay, day_counts
+from headrace.features.ski.day_counts import FILLING, CountedRide, Counts, Coverage
+from headrace.features.ski.resorts import Resort
+from headrace.features.ski.stream import ResortDay, day_counts
 
 
 class MemoryResorts:
-    """:class:`~headrace.streams.ski.resorts.Resorts`; ``failure`` is raised by every call while it is set."""
+    """:class:`~headrace.features.ski.resorts.Resorts`; ``failure`` is raised by every call while it is set."""
 
     def __init__(self) -> None:
         self.failure: Exception | None = None

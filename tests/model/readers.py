@@ -10,7 +10,6 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
-from headrace.bootstrap.teller import TOLD
 from headrace.core.json import encode_object
 from headrace.exports.room import RoomSources
 from headrace.exports.tasks import ROOM as OF_A_ROOM
@@ -18,6 +17,7 @@ from headrace.exports.tasks import Task
 from headrace.exports.user import UserSources
 from headrace.features.edits.versions import VersionServices, list_versions
 from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
+from headrace.stage.registry import tells
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
@@ -33,6 +33,7 @@ from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE
 
 ROOM = "kitchen"
+TELL = tells()["chat"]
 PAGE = PageRequest(limit=100)
 Version = tuple[int, str]
 
@@ -127,7 +128,7 @@ class Readers:
         rows = self._world.write_path.store.tables[TABLE.table]
         for place, row in rows.items():
             before = self._rows.get(place)
-            if before != row and (told := TOLD["chat"][0](before, row)) is not None:
+            if before != row and (told := TELL(before, row)) is not None:
                 self._show("told", [told.data])
         self._rows = {place: dict(row) for place, row in rows.items()}
 

@@ -41,7 +41,7 @@ def changed(world: ChangeWorld) -> dict[str, Any]:
 
 def test_the_rows_of_features_are_checked_and_applied_by_their_hooks(world: ChangeWorld) -> None:
     assert [kind for kind, _ in registry.hooks_before()] == [EDIT.name, REACTION.name]
-    assert [kind for kind, _ in registry.hooks_after()] == [EDIT.name, REACTION.name]
+    assert [kind for kind, _ in registry.hooks_after()] == [EDIT.name, REACTION.name, "ski"]
 
 
 def test_what_is_kept_beside_a_message_is_removed_with_it(world: ChangeWorld) -> None:
@@ -67,8 +67,9 @@ def test_an_awaited_message_is_completed_by_every_feature(world: ChangeWorld) ->
 
 
 def test_a_user_is_erased_and_exported_from_every_feature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHAT_MESSAGES_TABLE", "messages")
+    for table in ("CHAT_MESSAGES_TABLE", "RESORTS_TABLE", "LIFT_RIDES_TABLE", "AD_CLICKS_TABLE"):
+        monkeypatch.setenv(table, "a-table")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("CACHE_ENDPOINT", "127.0.0.1:6379")
 
-    assert len(registry.erases()) == len(registry.exported("ann")) == 2
+    assert len(registry.erases()) == len(registry.exported("ann", "7")) == 4

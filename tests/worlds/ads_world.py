@@ -18,12 +18,12 @@ from headrace.core.stream import TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.ads.addresses import AddressHasher
+from headrace.features.ads.routes import AdsServices
+from headrace.features.ads.stream import ADS
+from headrace.features.ads.take_back import KnownClicks
 from headrace.queues import names
 from headrace.storage.ports import Outcome, Table
-from headrace.streams.ads.addresses import AddressHasher
-from headrace.streams.ads.routes import AdsServices
-from headrace.streams.ads.stream import ADS
-from headrace.streams.ads.take_back import KnownClicks
 from tests.fakes.ads import MemoryStubs
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane

@@ -15,13 +15,13 @@ from headrace.core.stream import TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.ski.day_counts import RideHook
+from headrace.features.ski.resort_days import ResortDays
+from headrace.features.ski.resorts import SeasonGate
+from headrace.features.ski.routes import SkiServices
+from headrace.features.ski.stream import SKI
 from headrace.queues import names
 from headrace.storage.ports import Columns, Failure, Query, RangeQuery, Rows, Table
-from headrace.streams.ski.day_counts import RideHook
-from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.resorts import SeasonGate
-from headrace.streams.ski.routes import SkiServices
-from headrace.streams.ski.stream import SKI
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.ski import MemoryDayCounts, MemoryResorts

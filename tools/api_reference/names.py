@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.api_reference.routes import Declared
+from tools.api_reference.routes import TITLES, Declared
 
 OPERATION_IDS = {
     "PUT /rooms/{roomId}": "createRoom",
@@ -85,18 +85,6 @@ OPERATION_IDS = {
 """The name of each HTTP route's operation. Clients call it, so it stays as it is when a function is renamed."""
 EVENTS = {"chat": "Message", "ski": "Ride", "ads": "Click"}
 """What an event of each stream is called."""
-
-
-TITLES = {
-    "chat": "Rooms and messages",
-    "analytics": "Analytics",
-    "ski": "Lift rides",
-    "ads": "Ad clicks",
-    "operations": "Operations",
-    "erasure": "Erasure of users",
-    "exports": "Exports of users and rooms",
-}
-"""The title of each area of the API, in the order of the reference. A test demands these names of a new route."""
 
 
 def operation_id(route: Declared) -> str:

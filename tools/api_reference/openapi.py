@@ -11,8 +11,8 @@ from headrace.api.responses import refusal
 from headrace.core.errors import HeadraceError, InvalidRequest, UserError
 from tools.api_reference import results
 from tools.api_reference.examples import Example, examples_of
-from tools.api_reference.names import TITLES, event_name, operation_id, title
-from tools.api_reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
+from tools.api_reference.names import event_name, operation_id, title
+from tools.api_reference.routes import TITLES, Declared, error_kinds, has_pause, http_routes, mapping, plain
 from tools.api_reference.schemas import Models, Schema, parameter, references
 from tools.api_reference.texts import text
 

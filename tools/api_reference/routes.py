@@ -26,6 +26,16 @@ from headrace.core.errors import (
 )
 
 ROOT = Path(__file__).parents[2]
+TITLES = {
+    "chat": "Rooms and messages",
+    "analytics": "Analytics",
+    "ski": "Lift rides",
+    "ads": "Ad clicks",
+    "operations": "Operations",
+    "erasure": "Erasure of users",
+    "exports": "Exports of users and rooms",
+}
+"""The title of each area of the API, in the order of the reference. A test demands these names of a new route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +71,8 @@ class Declared:
         """The section of the reference: a stream, ``analytics`` or ``operations``."""
         if self.route.stream is not None:
             return self.route.stream.name
-        package = self.route.function.__module__.removeprefix("headrace.").split(".")
-        if package[0] == "features":  # all of them are of messages
-            return "chat"
-        return package[1] if package[0] == "streams" else package[0]
+        package = self.route.function.__module__.split(".")
+        return next((each for each in package if each in TITLES), "chat")
 
     @property
     def summary(self) -> str:

@@ -16,9 +16,9 @@ from typing import Any
 from headrace.core.caller import SenderContext
 from headrace.core.items import size_of
 from headrace.core.stream import Stream, TableSettings
-from headrace.streams.ads.stream import ADS
+from headrace.features.ads.stream import ADS
+from headrace.features.ski.stream import SKI
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headrace.core.room_shards import COUNTS
-from headrace.streams.ads.stream import AD_SHARDS
+from headrace.features.ads.stream import AD_SHARDS
 from tools.cost.model import (
     CACHE_UNITS,
     KB,
@@ -145,7 +145,7 @@ def _tables(load: Load, stage: Stage, hot: float) -> Iterator[Part]:
         yield _sharded("the busiest resort's day", load.rate * hot, shards, moved_by)
     else:
         yield _sharded("time shards", load.rate, shards, moved_by)
-        yield _sharded("the busiest ad", load.rate * hot, AD_SHARDS.write, "AD_SHARDS in streams/ads/stream.py")
+        yield _sharded("the busiest ad", load.rate * hot, AD_SHARDS.write, "AD_SHARDS in features/ads/stream.py")
 
 
 def _time_shards(stage: Stage) -> str:

@@ -9,13 +9,13 @@ A package imports only packages above it in this map:
     api         both protocols: router, parameters, authentication, responses, paging
     analytics   totals, series and top lists over any window of a stream
     live        WebSocket connections, and pushes to them
-    streams     the kinds of events: chat, ski, ads; one folder each, with the same file names
+    streams     the events that every stage has: chat, with its rooms, and probes
     erasure     what is erased with a user, and what never comes back
     exports     everything that is held about a user, or a room, as files to download
     services    objects that several functions and features use
-    features    what can be left out: edits, reactions; one folder each, which plugs into the packages above
-    stage       the features and streams of a stage, and what features add to it
+    stage       the features and streams of a stage, and what features add to the core
     delivery    from clients to the tables: accept, publish, store, retry
+    features    what can be left out: edits, reactions, ski, ads; one folder each, which plugs into the packages above
     operations  health, status, probes, dead letters, the parking queue
     bootstrap   builds the functions
 

@@ -16,15 +16,15 @@ from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
+from headrace.features.ads.dynamodb import DynamoStubs
+from headrace.features.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
+from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.take_back import StubStore
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import EXISTS, Store, Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ads.dynamodb import DynamoStubs
-from headrace.streams.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
-from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
-from headrace.streams.ads.take_back import StubStore
 from tests.contract.redis_node import RedisNode
 from tests.contract.tables import described, index, made
 from tests.fakes.ads import MemoryStubs

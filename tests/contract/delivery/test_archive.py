@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from headrace.bootstrap.teller import ARCHIVED
+from headrace.core.people import Progress, Target
 from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import iso
 from headrace.delivery.archive import unpack
 from headrace.delivery.archive_tidier import LOCK, Tidier
 from headrace.delivery.archiver import Archiver
 from headrace.erasure.people import USER, Person
-from headrace.erasure.tasks import DONE, Progress, Target
+from headrace.erasure.tasks import DONE
 from headrace.features.edits.change import fold
+from headrace.features.ski.dynamodb import DynamoResorts
 from headrace.runtime.aws import client
+from headrace.stage.registry import archived
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
-from headrace.streams.ski.dynamodb import DynamoResorts
 from localstage.triggers.table_stream import build_event
 from ops.erased import Erased
 from ops.replay import ERASED, EXPIRED, READ, THERE, WRITTEN, Replay
@@ -56,7 +57,7 @@ class Archived(World):
         self.bucket = f"archive-{uuid.uuid4().hex}"
         sdk("s3").create_bucket(Bucket=self.bucket)
         self.objects = S3Objects(client("s3"), self.bucket)
-        self.archiver = Archiver(self.objects, ARCHIVED)
+        self.archiver = Archiver(self.objects, archived())
         self.tidier = Tidier(self.objects, sleep=lambda _: None)
         self.places: dict[str, str] = {}
         self.is_behind = False

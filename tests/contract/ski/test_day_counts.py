@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from headrace.features.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, Coverage, DayCounts
+from headrace.features.ski.redis import RedisDayCounts
+from headrace.features.ski.stream import ResortDay
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, Coverage, DayCounts
-from headrace.streams.ski.redis import RedisDayCounts
-from headrace.streams.ski.stream import ResortDay
 from tests.contract.redis_node import RedisNode
 from tests.fakes.ski import MemoryDayCounts
 

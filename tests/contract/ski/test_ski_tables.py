@@ -11,19 +11,19 @@ from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller, SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
+from headrace.features.ski import routes, skiers
+from headrace.features.ski.day_counts import RideHook
+from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.redis import RedisDayCounts
+from headrace.features.ski.resort_days import LAG, ResortDays
+from headrace.features.ski.resorts import Resort, Resorts
+from headrace.features.ski.stream import RESORT_DAY_INDEX, SKI, ResortDay
 from headrace.runtime.aws import client
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import EXISTS, Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski import routes, skiers
-from headrace.streams.ski.day_counts import RideHook
-from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.redis import RedisDayCounts
-from headrace.streams.ski.resort_days import LAG, ResortDays
-from headrace.streams.ski.resorts import Resort, Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI, ResortDay
 from tests.contract.redis_node import RedisNode
 from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
+from headrace.core.stream import ArchivedTable
 from headrace.delivery import archive_tidier
-from headrace.delivery.archive import NEW, ArchivedTable, Newest, folder_of, unpack
+from headrace.delivery.archive import NEW, Newest, folder_of, unpack
 from headrace.delivery.archive_tidier import LOCK, Tidier
 from headrace.delivery.archiver import Archiver
 from headrace.storage.dynamodb.client import from_wire, to_wire

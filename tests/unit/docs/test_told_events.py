@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 
-from headrace.bootstrap.teller import TOLD
 from headrace.core.times import SECOND, parse_iso
 from headrace.delivery.teller import Teller, ToldStream
+from headrace.stage.chosen import told_types
+from headrace.stage.registry import tells
 from headrace.storage.dynamodb.client import to_wire
+from headrace.streams.chat.told import STORED
 from tests.fakes.queues import MemoryRetryLane, MemoryTarget
 from tests.unit.template_stack import ROOT
 
@@ -22,7 +24,7 @@ def test_the_example_is_what_the_function_sends() -> None:
     row = {"roomId": data["roomId"], "timestampSk": data["key"], "bucketId": "003", "expiresAt": 1, **data}
     row.pop("key")
     target = MemoryTarget()
-    streams = {frozenset(("roomId", "timestampSk")): ToldStream("chat", TOLD["chat"][0])}
+    streams = {frozenset(("roomId", "timestampSk")): ToldStream("chat", tells()["chat"])}
     change = {
         "ApproximateCreationDateTime": parse_iso(example["time"]) / SECOND,
         "Keys": to_wire({name: row[name] for name in ("roomId", "timestampSk")}),
@@ -40,4 +42,4 @@ def test_the_example_is_what_the_function_sends() -> None:
 def test_the_page_lists_every_type() -> None:
     listed = re.findall(r"^\| `(\w+\.[\w-]+)` \|", PAGE, re.M)
 
-    assert listed == [each for _, types in TOLD.values() for each in types]
+    assert listed == [STORED, *told_types()]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from headrace.core.people import Progress, Target
 from headrace.erasure.eraser import ROWS_PER_SECOND, Eraser, rounds_of
 from headrace.erasure.people import PersonHashes
-from headrace.erasure.tasks import MARGIN, RUNNING, Job, Progress, Target, Task
+from headrace.erasure.tasks import MARGIN, RUNNING, Job, Task
 from tests.fakes.clock import FixedClock
 
 AT = "2026-11-28T10:00:00.000000Z"

@@ -16,11 +16,11 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes, people_of
 from headrace.erasure.screen import ErasureScreen
+from headrace.features.ads.stream import ADS
+from headrace.features.ski.stream import SKI
 from headrace.queues.ports import RetryRecord
 from headrace.stage.registry import STREAMS
-from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI
 from tests.worlds.message_changes import CHANGES
 from tests.worlds.senders import CLOCK, TABLE, message, sender
 from tests.worlds.write_path import WritePath

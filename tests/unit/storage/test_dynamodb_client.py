@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.features.ski.dynamodb import DynamoResorts
 from headrace.live.connections import Connections
 from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import AwsClient, client
@@ -22,7 +23,6 @@ from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import Room
-from headrace.streams.ski.dynamodb import DynamoResorts
 from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 

@@ -15,10 +15,10 @@ from headrace.analytics.windows import Analytics
 from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import Shards, Stream, TableSettings
-from headrace.streams.ads.stream import ADS
+from headrace.features.ads.stream import ADS
+from headrace.features.ski.resort_days import ResortDays
+from headrace.features.ski.stream import SKI, ResortDay
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.stream import SKI, ResortDay
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
 from tests.worlds.ski_world import RIDES, SkiWorld, ride

@@ -8,24 +8,27 @@ from typing import Any
 
 import pytest
 
-from headrace.bootstrap.teller import TOLD
 from headrace.core.items import Item
 from headrace.core.room_shards import stored
 from headrace.core.stream import Stream, TableSettings, Told
 from headrace.core.times import SECOND
-from headrace.stage.registry import STREAMS
-from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
-from headrace.streams.ads.stream import tell as tell_of_clicks
+from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import tell as tell_of_clicks
+from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
+from headrace.features.ski.stream import tell as tell_of_rides
+from headrace.stage.chosen import told_types
+from headrace.stage.registry import STREAMS, tells
 from headrace.streams.chat.message_row import ERASED
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES
-from headrace.streams.ski.stream import tell as tell_of_rides
+from headrace.streams.chat.told import STORED
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.senders import TABLE, sender
 from tests.worlds.ski_world import ride
 
 CLICK = {"adId": "ad-1", "userId": "alice", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z", "clickId": "c-1"}
+
+TELL = tells()["chat"]
 
 
 class Messages(ChangeWorld):
@@ -44,7 +47,7 @@ class Messages(ChangeWorld):
             before = {key: json.loads(json.dumps(row)) for key, row in rows.items()}
             for _ in self.storing([event]):
                 for key, row in rows.items():
-                    if before.get(key) != row and (told := TOLD["chat"][0](before.get(key), row)):
+                    if before.get(key) != row and (told := TELL(before.get(key), row)):
                         self.told.append(told)
                 before = {key: json.loads(json.dumps(row)) for key, row in rows.items()}
         return [each.type for each in self.told[begin:]]
@@ -100,19 +103,19 @@ def test_a_message_that_was_deleted_before_it_was_stored_is_told_without_its_tex
 def test_when_a_row_expires_or_was_stored_is_not_told() -> None:
     row = CHAT.item(Messages().message("alice", "hello"), 0, TABLE)
 
-    assert TOLD["chat"][0](row, {**row, "expiresAt": 1, "storedAt": "2025-11-21T10:00:00.000000Z"}) is None
+    assert TELL(row, {**row, "expiresAt": 1, "storedAt": "2025-11-21T10:00:00.000000Z"}) is None
 
 
 @pytest.mark.parametrize("partition", ["#changes#kitchen", "#reactions#kitchen#key", "#probe#persist.chat.0", "hall"])
 def test_rows_that_are_no_messages_are_not_told(partition: str) -> None:
-    assert TOLD["chat"][0](None, {"roomId": partition, "timestampSk": "key"}) is None
+    assert TELL(None, {"roomId": partition, "timestampSk": "key"}) is None
 
 
 def test_a_message_in_a_shard_is_told_with_the_id_of_its_room() -> None:
     world = Messages()
     row = {**CHAT.item(world.message("alice", "hello"), world.clock.now(), TABLE), "roomId": "stadium~8"}
 
-    assert TOLD["chat"][0](None, stored(row)) == TOLD["chat"][0](None, row)
+    assert TELL(None, stored(row)) == TELL(None, row)
     assert stored(row) != row
 
 
@@ -154,7 +157,7 @@ def test_an_erased_message_is_told_as_deleted_and_nothing_of_an_erased_skier_or_
     """P15."""
     row = CHAT.item(CHAT.accept({"roomId": "hall", "message": "hello"}, sender("ann")).event, 0, TABLE)
     erased = {**row, "userId": "erased-x", "username": "erased-x", "message": "", "changeKey": ERASED}
-    told = TOLD["chat"][0](row, erased | {"deletedAt": "2025-11-21T10:00:58.722861Z", "deletedBy": "erased-x"})
+    told = TELL(row, erased | {"deletedAt": "2025-11-21T10:00:58.722861Z", "deletedBy": "erased-x"})
     assert told is not None
     assert (told.type, told.data["userId"], told.data["message"]) == ("message.deleted", "erased-x", "")
 
@@ -165,10 +168,10 @@ def test_an_erased_message_is_told_as_deleted_and_nothing_of_an_erased_skier_or_
 
 
 def test_streams_of_clients_are_told_and_the_template_knows_their_types(template_stack: TemplateStack) -> None:
-    assert TOLD.keys() <= {name for name, stream in STREAMS.items() if stream.incoming}
+    assert tells().keys() <= {name for name, stream in STREAMS.items() if stream.incoming}
 
     pattern = re.compile(template_stack.parameters["TellTypes"]["AllowedPattern"])
-    names = [*TOLD, *(each for _, types in TOLD.values() for each in types)]
+    names = [*tells(), STORED, *told_types()]
     assert [each for each in names if not pattern.fullmatch(each)] == []
-    assert template_stack.parameters["TellTypes"]["Default"] == ",".join(TOLD)
+    assert template_stack.parameters["TellTypes"]["Default"] == ",".join(tells())
     assert [each for each in ("probe", "message", "message.expired", "") if pattern.fullmatch(each)] == []

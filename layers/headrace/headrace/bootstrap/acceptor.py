@@ -15,10 +15,8 @@ from headrace.delivery.backlog import BacklogLimit, SharedWaits
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
-    AddressSettings,
     BrokerSettings,
     RateSettings,
-    ResortSettings,
     RoomSettings,
 )
 from headrace.services.rooms import impatient_rooms
@@ -26,19 +24,16 @@ from headrace.services.shared import (
     attachments,
     broker_settings,
     clock,
-    impatient,
     rate_limiter,
     retry_lane,
     secrets,
     separate_cache,
 )
 from headrace.stage.chosen import gates_of
-from headrace.streams.ads.addresses import AddressHasher
+from headrace.stage.registry import hash_address
 from headrace.streams.chat.attachments.gate import AttachmentGate
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.stream import MESSAGE
-from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.resorts import SeasonGate
 
 if TYPE_CHECKING:
     from headrace.streams.chat.live.frames import Sending
@@ -58,14 +53,13 @@ def frame_sending() -> Sending:
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
-    hasher = AddressHasher(secrets(), AddressSettings.read().address_secret_arn)
-    return acceptor(gates(), rate_limiter(), hasher.hashed, backlog_limit())
+    return acceptor(gates(), rate_limiter(), hash_address(), backlog_limit())
 
 
 def gates() -> Gates:
     """Decide which events may be written, by their kinds."""
     files = AttachmentGate(lambda: attachments(is_impatient=True))
-    core: dict[str, Sequence[Gate]] = {MESSAGE: (room_gate(), files), "ski": (SeasonGate(resorts),)}
+    core: dict[str, Sequence[Gate]] = {MESSAGE: (room_gate(), files)}
     return lambda kind: core.get(kind) or gates_of(kind)
 
 
@@ -73,12 +67,6 @@ def gates() -> Gates:
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
     return RoomGate(*impatient_rooms(), by_first_message=RoomSettings.read().rooms_by_first_message)
-
-
-@functools.cache
-def resorts() -> DynamoResorts:
-    """The resorts and their seasons: a ride is refused if its resort does not have its season."""
-    return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader
 
 if TYPE_CHECKING:
-    from headrace.streams.ads.routes import AdsServices
+    from headrace.features.ads.routes import AdsServices
 
 
 @functools.cache
@@ -32,8 +32,8 @@ def chat_analytics() -> Analytics:
 @functools.cache
 def ads_services() -> AdsServices:
     """The history and the counts of clicks."""
-    from headrace.streams.ads.routes import AdsServices
-    from headrace.streams.ads.stream import ADS
+    from headrace.features.ads.routes import AdsServices
+    from headrace.features.ads.stream import ADS
 
     return AdsServices(range_reader(), cursors(), table_settings(ADS).table, analytics_of(ADS))
 

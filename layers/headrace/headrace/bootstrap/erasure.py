@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.teller import tidier
-from headrace.core.stream import Stream
 from headrace.erasure.chat import ChatEraser
-from headrace.erasure.clicks import ClickEraser
 from headrace.erasure.dead_letters import LetterEraser
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.eraser import Eraser, rounds_of
-from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.sqs import SqsTaskQueue
@@ -26,25 +22,16 @@ from headrace.runtime.settings import (
     DeadLaneSettings,
     ErasureTaskSettings,
     ExportSettings,
-    ResortSettings,
     RoomSettings,
     table_settings,
 )
 from headrace.services.messages import room_log
-from headrace.services.shared import attachments, cache, clock, dynamodb, person_hashes, retry_lane
+from headrace.services.shared import attachments, clock, dynamodb, late_events, person_hashes, retry_lane
 from headrace.stage.registry import STREAMS, erases, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
-from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.stream import SKI
-
-
-def late(stream: Stream) -> LateEvents:
-    """Marks what analytics have counted of a stream's rows that change."""
-    return LateEvents(stream, cache(), clock(), SETTLE_SECONDS)
 
 
 @functools.cache
@@ -53,9 +40,8 @@ def eraser() -> Eraser:
     settings, archiving = ErasureTaskSettings.read(), ArchiveSettings.read()
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
-    chat = ChatEraser(dynamodb(), messages, remove, attachments(), room_log(), late(CHAT), clock())
+    chat = ChatEraser(dynamodb(), messages, remove, attachments(), room_log(), late_events(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
-    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)
     archive = [tidier().tidy] if archiving.archive_bucket else []
@@ -74,8 +60,6 @@ def eraser() -> Eraser:
         *erases(),
         places.connections,
         places.memberships,
-        ClickEraser(dynamodb(), table_settings(ADS).table, late(ADS)).clicks,
-        RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
         LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen, STREAMS).dead_letters,
         # These read whole tables.
         places.named_by_others,

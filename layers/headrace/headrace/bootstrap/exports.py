@@ -16,11 +16,9 @@ from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSe
 from headrace.services.shared import attachments, clock, dynamodb, person_hashes
 from headrace.stage.registry import exported
 from headrace.storage.s3 import S3Objects
-from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI
 
 FILE_SECONDS = 20.0
 """Timeout of a file of up to 8 MB."""
@@ -52,8 +50,6 @@ def exporter() -> Exporter:
         rooms.rooms_table,
         rooms.memberships_table,
         ConnectionSettings.read().connections_table,
-        table_settings(ADS).table,
-        table_settings(SKI).table,
         attachments(),
         exported,
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.breakers import breaker_status
 from headrace.core.errors import BrokerUnavailable
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter, built_later
+from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.screen import ErasureScreen
 from headrace.queues.ports import QueueDepth
@@ -20,7 +19,6 @@ from headrace.runtime.settings import (
     ErasureSettings,
     PersistSettings,
     RateSettings,
-    ResortSettings,
     RoomSettings,
     table_settings,
 )
@@ -29,31 +27,24 @@ from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import (
     attachments,
-    cache,
     clock,
     dynamodb,
+    late_events,
     person_hashes,
     retry_lane,
     secrets,
     separate_cache,
 )
-from headrace.stage.registry import STREAMS, completes, hooks_after, hooks_before
+from headrace.stage.registry import STREAMS, completes, hooks_after, hooks_before, hooks_known
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
-from headrace.streams.ads.dynamodb import DynamoStubs
-from headrace.streams.ads.stream import ADS
-from headrace.streams.ads.take_back import KnownClicks
 from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook
 from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-from headrace.streams.chat.stream import CHAT, MESSAGE
-from headrace.streams.ski.day_counts import RideHook
-from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.redis import RedisDayCounts
-from headrace.streams.ski.stream import SKI
+from headrace.streams.chat.stream import MESSAGE
 
 DEPTH_SECONDS = 1.0
 """The timeout of a connection that asks for the depth of a queue."""
@@ -69,19 +60,14 @@ def persister() -> Persister:
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     by_first_message, messages = room_settings.rooms_by_first_message, message_table()
     check = MessageCheck(rooms(), memberships(), clock(), room_log(), by_first_message=by_first_message)
-    known = (
-        (MESSAGE, KnownMessages(messages, completes).known),
-        (ADS.name, KnownClicks(DynamoStubs(dynamodb(), tables[ADS.name].table)).known),
-    )
+    known = ((MESSAGE, KnownMessages(messages, completes).known), *hooks_known())
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
         (MESSAGE, live_hook().after_store),
         *hooks_after(),
-        (SKI.name, built_later(lambda: ride_hook().after_store)),
         (MESSAGE, KeepHook(attachments).after_store),
-        (MESSAGE, LateEvents(CHAT, cache(), clock(), SETTLE_SECONDS).after_store),
-        (ADS.name, LateEvents(ADS, cache(), clock(), SETTLE_SECONDS).after_store),
+        *((each.name, late_events(each).after_store) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )
     erasing = ErasureSettings.read()
@@ -108,9 +94,3 @@ def _waiting(queue: str) -> int:
     if known:
         return max(known)
     raise BrokerUnavailable(f"the depth of {queue} is not known: {'; '.join(map(str, depths.values()))}")
-
-
-def ride_hook() -> RideHook:
-    """Counts rides that are stored."""
-    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
-    return RideHook(RedisDayCounts(separate_cache()), resorts, clock())

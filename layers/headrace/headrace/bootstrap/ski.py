@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 
 from headrace.api.statistics import RequestTimes
+from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.redis import RedisDayCounts
+from headrace.features.ski.resort_days import ResortDays
+from headrace.features.ski.routes import SkiServices
+from headrace.features.ski.stream import SKI
 from headrace.runtime.settings import ResortSettings, table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import cache, clock, dynamodb, range_reader
 from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
-from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.redis import RedisDayCounts
-from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.routes import SkiServices
-from headrace.streams.ski.stream import SKI
 
 
 @functools.cache

@@ -14,15 +14,17 @@ ALL, NONE = "all", "none"
 class Feature:
     """What is known of a feature before it is imported.
 
-    ``parts`` and ``routes`` name modules of its folder: of each part, and of the routes of each function. The keys of
-    its rows begin with ``prefixes``. It gates events of the kinds in ``gates``, adds ``actions`` to the WebSocket API,
-    and tells others events of the types in ``tells``.
+    ``parts`` and ``routes`` name modules of its folder: of each part, which is an object of that name there, and of the
+    routes that it adds to each function. ``functions`` are its own. The keys of its rows begin with ``prefixes``. It
+    gates events of the kinds in ``gates``, adds ``actions`` to the WebSocket API, and tells others events of the types
+    in ``tells``.
     """
 
     name: str
     needs: tuple[str, ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
     routes: Mapping[str, str] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from headrace.core.errors import (
     to_body,
 )
 from headrace.core.items import Item
+from headrace.core.times import HOUR_LENGTH
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -111,6 +112,24 @@ class AnalyticsDimensions:
     time: str = "timestampSk"
 
 
+Hour = Callable[[Item], str]
+"""The hour of a row's event; empty if it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedTable:
+    """A table that is archived, with the stream that it belongs to; ``hour`` is that of a row, if rows have one."""
+
+    stream: str
+    name: str
+    hour: Hour | None = None
+
+    def folder(self, row: Item) -> str:
+        """The folder of a row in the archive."""
+        hour = self.hour(row) if self.hour else ""
+        return f"{self.stream}/{hour[:10]}/{hour[11:HOUR_LENGTH]}/" if hour else f"{self.stream}/{self.name}/"
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Events of a stream with rows of their own form, such as changes of messages; ``name`` is that of their rows.
@@ -137,6 +156,7 @@ class Stream:
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
     ``kinds`` are those of events with a ``kind_field``, by its value. The kind of all others has the stream's name.
+    ``tell`` says what others are told of its rows. ``archived`` are its tables, by the names of their keys.
     """
 
     name: str
@@ -156,6 +176,8 @@ class Stream:
     people: tuple[tuple[str, str], ...] = ()
     kind_field: str = ""
     kinds: Mapping[str, Kind] = field(default_factory=dict, compare=False)
+    tell: Tell | None = None
+    archived: Mapping[frozenset[str], ArchivedTable] = field(default_factory=dict, compare=False)
 
     def kind_name(self, event: Mapping[str, Any]) -> str:
         """The name of the kind of an event, or of a row."""

@@ -11,22 +11,17 @@ the newest line with its key is the row as the table has it. Rows without a time
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
 from headrace.core import json
-from headrace.core.items import Item
 from headrace.core.json import encode_ascii
-from headrace.core.times import HOUR_LENGTH
 
 NEW = "new/"
 SUFFIX = ".jsonl.gz"
-Hour = Callable[[Item], str]
-"""The hour of a row's event; empty if it has none."""
 
 
 class Line(TypedDict):
@@ -40,20 +35,6 @@ class Line(TypedDict):
     Time: str
     Keys: Mapping[str, Any]
     NewImage: NotRequired[Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedTable:
-    """A table that is archived, with the stream that it belongs to; ``hour`` is that of a row, if rows have one."""
-
-    stream: str
-    name: str
-    hour: Hour | None = None
-
-    def folder(self, row: Item) -> str:
-        """The folder of a row."""
-        hour = self.hour(row) if self.hour else ""
-        return f"{self.stream}/{hour[:10]}/{hour[11:HOUR_LENGTH]}/" if hour else f"{self.stream}/{self.name}/"
 
 
 def folder_of(name: str) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from headrace.core import times
+from headrace.core.people import Step, Target
 from headrace.core.times import Clock
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, MARGIN, Step, Target, Task, TaskQueue
+from headrace.erasure.tasks import DONE, MARGIN, Task, TaskQueue
 
 SAVE_SECONDS = 1.0
 ROWS_PER_SECOND = 200

@@ -11,7 +11,6 @@ from itertools import product
 from headrace.core.items import Item
 from headrace.core.room_shards import partitions_of
 from headrace.storage.dynamodb.client import DynamoTable, Pages, to_wire
-from headrace.streams.ads.stream import USER_INDEX as CLICKS_BY_USER
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
 
 MESSAGES_BY_USER = "UserIndex"
@@ -72,13 +71,3 @@ def rooms_naming(rooms: DynamoTable, user_id: str, start: Item | None = None) ->
     """The rooms that the user made, and direct ones where the user has a seat. The table is read."""
     condition = "createdBy = :user OR contains(seats, :user)"
     return rooms.scan_pages(start, FilterExpression=condition, ExpressionAttributeValues=to_wire({":user": user_id}))
-
-
-def clicks_of(clicks: DynamoTable, user_id: str, start: Item | None = None) -> Pages:
-    """The keys of the user's clicks, and what their index has."""
-    return clicks.query_pages("userId", user_id, start, IndexName=CLICKS_BY_USER.name)
-
-
-def rides_of(rides: DynamoTable, skier_id: str, start: Item | None = None) -> Pages:
-    """The rides of a skier."""
-    return rides.query_pages("skierID", skier_id, start, ConsistentRead=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
+from headrace.core.people import Progress, Target
 from headrace.erasure.finders import (
     connections_of,
     invitations_of,
@@ -14,7 +15,6 @@ from headrace.erasure.finders import (
     named_by_others,
     rooms_naming,
 )
-from headrace.erasure.tasks import Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, rows_of
 

@@ -14,10 +14,10 @@ from headrace.core import times
 from headrace.core.errors import Conflict, FieldError, InvalidRequest, NotFound, echo
 from headrace.core.fields import CanonicalTime, StoredId, whole_number
 from headrace.core.keys import STORED_ID_FORM
+from headrace.core.people import SKIERS
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.erasure.tasks import DONE, Job, Jobs, Task, TaskQueue, requested
 from headrace.runtime.observability import audit
-from headrace.streams.ski.stream import SKIERS
 
 BACKUP_DAYS = 35
 """Days for which point-in-time recovery keeps what a table had."""

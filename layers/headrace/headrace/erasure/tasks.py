@@ -1,4 +1,4 @@
-"""Long jobs: how an erasure or an export begins, and its progress. And an erasure: its task and its steps.
+"""Long jobs: how an erasure or an export begins, and its progress. And the task of an erasure.
 
 The row of an erasure is also a tombstone. It says until when a person was erased. An event that was accepted before
 then is never stored again.
@@ -6,7 +6,7 @@ then is never stored again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
@@ -19,10 +19,6 @@ MARGIN = 30.0
 """Seconds that an invocation keeps for its last part and for sending the next slice."""
 LOST_AFTER = times.HOUR
 """From so long after its beginning, a request sends the task of a job again: it may have been lost."""
-PART = 100
-"""Rows that are erased before the progress is looked at."""
-AT_ONCE = 2
-"""Rows that are erased at the same time: few, for the reads of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +86,6 @@ class Task:
     erased_at: str
     round: int = 1
     step: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Who is erased: a user, and maybe the skier that the user is. Pseudonyms replace their ids in rows that stay."""
-
-    user_id: str
-    skier_id: str | None
-    erased_at: str
-    pseudonym: str
-    skier_pseudonym: str
-    is_last: bool = False
-    """Whether it is the last round: what leads to other rows is deleted only now."""
-
-
-Progress = Generator[tuple[str, int], None, None]
-"""A name for the counts, and how many, after each small part of the work."""
-Step = Callable[[Target], Progress]
-"""Erases what is left in one place.
-
-A step that ends early begins again, so what it has erased must not be found a second time.
-"""
 
 
 class Tombstones(Protocol):

@@ -10,11 +10,12 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.items import Item
+from headrace.core.people import Source
 from headrace.core.times import Clock
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.erasure.tasks import MARGIN, RUNNING, TaskQueue
 from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.lines import MANIFEST, Omitted, Part, Source
+from headrace.exports.lines import MANIFEST, Omitted, Part
 from headrace.exports.tasks import ROOM, File, Task, folder_of
 from headrace.storage.ports import Objects
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from typing_extensions import TypedDict
 
-from headrace.core.items import Item
 from headrace.core.json import encode
+from headrace.core.people import Line
 
-Line = tuple[str, Mapping[str, Any]]
-"""The kind of a line, and its row."""
-Pages = Iterator[tuple[list[Line], Item | None]]
-"""Lines, and the place behind them; ``None`` at the end."""
-Source = Callable[[Item | None], Pages]
-"""Lines from a place on. A place belongs to its source."""
 MANIFEST = "manifest"
 _GZIP = 16 + zlib.MAX_WBITS
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from headrace.core.items import Item
+from headrace.core.people import Pages, Source
 from headrace.core.times import Clock
-from headrace.exports.lines import Omitted, Pages, Source
+from headrace.exports.lines import Omitted
 from headrace.exports.tasks import Task
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS, names_of

@@ -14,6 +14,7 @@ from headrace.core.caller import Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
 from headrace.core.fields import CanonicalTime, whole_number
 from headrace.core.keys import is_reserved_room
+from headrace.core.people import SKIERS
 from headrace.erasure.people import USER, PersonHashes
 from headrace.erasure.tasks import DONE, RUNNING, Job, Jobs, TaskQueue, requested
 from headrace.exports.exporter import as_of, beside_of, key_of
@@ -24,7 +25,6 @@ from headrace.storage.ports import Objects
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, existing, not_in_room
-from headrace.streams.ski.stream import SKIERS
 
 LINK_SECONDS = 900
 """How long a link is good. Each answer has new ones: a link ends with the credentials that it is signed with."""

@@ -5,13 +5,14 @@ Of memberships and invitations of others that name the user, a line has only the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from headrace.core.items import Item
+from headrace.core.people import Find, Line, Pages, Source, lines_of
 from headrace.erasure import finders
-from headrace.exports.lines import Line, Omitted, Pages, Source
+from headrace.exports.lines import Omitted
 from headrace.exports.tasks import Task
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
@@ -39,34 +40,29 @@ class UserSources:
     rooms: str
     memberships: str
     connections: str
-    clicks: str
-    rides: str
     attachments: Attachments
-    features: Callable[[str], Sequence[Source]]
+    features: Callable[[str, str | None], Sequence[Source]]
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]]:
         """The sources of a user's export in their order, and what none of them has."""
         user_id, skier_id = task.id, task.beside
         messages = DynamoMessages(self.client, self.messages, "rows")
-        rooms, memberships, connections, clicks, rides = (
-            DynamoTable(self.client, name, "rows")
-            for name in (self.rooms, self.memberships, self.connections, self.clicks, self.rides)
+        rooms, memberships, connections = (
+            DynamoTable(self.client, name, "rows") for name in (self.rooms, self.memberships, self.connections)
         )
         sources: list[Source] = [
-            partial(_rows, "messages", finders.messages_of, messages, user_id),
+            partial(lines_of, "messages", finders.messages_of, messages, user_id),
             partial(self._attachments, user_id),
-            *self.features(user_id),
+            *self.features(user_id, skier_id),
             partial(_memberships, memberships, messages, user_id),
-            partial(_rows, "invitations", finders.invitations_of, memberships, user_id),
-            partial(_rows, _inviter, finders.inviters_of, memberships, user_id),
+            partial(lines_of, "invitations", finders.invitations_of, memberships, user_id),
+            partial(lines_of, _inviter, finders.inviters_of, memberships, user_id),
             partial(
                 _rows_by_key, "connections", finders.connections_of, connections, ("roomId", "connectionId"), user_id
             ),
-            partial(_rows_by_key, "clicks", finders.clicks_of, clicks, ("clickId", "sender"), user_id),
-            *([] if skier_id is None else [partial(_rows, "rides", finders.rides_of, rides, skier_id)]),
             # These read whole tables.
             partial(_named_by_others, memberships, user_id),
-            partial(_rows, "rooms", finders.rooms_naming, rooms, user_id),
+            partial(lines_of, "rooms", finders.rooms_naming, rooms, user_id),
         ]
         return sources, NOT_INCLUDED
 
@@ -76,20 +72,10 @@ class UserSources:
             yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
 
-Find = Callable[[DynamoTable, str, Item | None], Iterator[tuple[list[Item], Item | None]]]
-"""Finds rows that name a person."""
-
-
-def _rows(kind: str | Callable[[Item], str], find: Find, table: DynamoTable, id: str, start: Item | None) -> Pages:
-    """A line for each row that is found."""
-    for rows, place in find(table, id, start):
-        yield [(kind if isinstance(kind, str) else kind(row), row) for row in rows], place
-
-
 def _rows_by_key(
     kind: str, find: Find, table: DynamoTable, key: Sequence[str], user_id: str, start: Item | None
 ) -> Pages:
-    """As :func:`_rows`, where an index has only the keys of the rows."""
+    """As :func:`.lines_of`, where an index has only the keys of the rows."""
     for rows, place in find(table, user_id, start):
         found = table.get_many([{name: row[name] for name in key} for row in rows])
         yield [(kind, row) for row in found], place

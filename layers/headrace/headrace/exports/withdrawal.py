@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headrace.core.people import Progress, Target
 from headrace.erasure.finders import memberships_of, messages_of
 from headrace.erasure.people import USER, PersonHashes
-from headrace.erasure.tasks import Progress, Target
 from headrace.exports.dynamodb import DynamoExports
 from headrace.exports.exporter import key_of
 from headrace.exports.tasks import ROOM, folder_of

@@ -14,3 +14,13 @@
 that it needs. What it keeps beside a message is removed with the message, and a user is erased from it, also while the
 feature is left out.
 """
+
+NAMES = (
+    "edits",
+    "reactions",
+    "signals",
+    "online",
+    "ski",
+    "ads",
+)
+"""The folders, in the order of their hooks."""

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING
 
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature, chosen
-from headrace.features import edits, online, reactions, signals
 from headrace.runtime.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from headrace.api.router import Route
     from headrace.core.stream import Gate
 
-FEATURES: tuple[Feature, ...] = (edits.FEATURE, reactions.FEATURE, signals.FEATURE, online.FEATURE)
+_FOLDER = "headrace.features"
+
+
+def _declared(name: str) -> Feature:
+    feature: Feature = import_module(f"{_FOLDER}.{name}").FEATURE
+    return feature
+
+
+FEATURES = tuple(map(_declared, import_module(_FOLDER).NAMES))
 """All features, in the order of their hooks."""
 CHOSEN = chosen(FEATURES, FeatureSettings.read().stage_features)
 """Those of this stage."""
@@ -24,7 +31,7 @@ CHOSEN = chosen(FEATURES, FeatureSettings.read().stage_features)
 
 def module(feature: Feature, name: str) -> ModuleType:
     """A module of the feature's folder."""
-    return import_module(f"headrace.features.{feature.name}.{name}")
+    return import_module(f"{_FOLDER}.{feature.name}.{name}")
 
 
 def actions() -> list[str]:
@@ -47,7 +54,7 @@ def routes_of(function: str) -> dict[str, Route]:
 @functools.cache
 def gates_of(kind: str) -> tuple[Gate, ...]:
     """The gates of features for events of a kind; they are imported for the first one."""
-    return tuple(module(each, each.parts["accepting"]).gate() for each in CHOSEN if kind in each.gates)
+    return tuple(module(each, each.parts["gate"]).gate() for each in CHOSEN if kind in each.gates)
 
 
 def told_types() -> tuple[str, ...]:

@@ -1,97 +1,129 @@
-"""The streams of this stage, and the parts of features that the core asks for."""
+"""The streams of this stage, and what features add to the core."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from headrace.core.caller import without_hash
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
-from headrace.core.stream import Hook, Kind, Stream
+from headrace.core.stream import ArchivedTable, Hook, Kind, Stream
 from headrace.services.shared import remove_files
 from headrace.stage.chosen import CHOSEN, FEATURES, module
-from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
-from headrace.streams.ski.stream import SKI
 
 if TYPE_CHECKING:
-    from headrace.core.stream import EventScreen
-    from headrace.erasure.tasks import Step
-    from headrace.exports.lines import Source
+    from headrace.core.caller import HashAddress
+    from headrace.core.people import Source, Step
+    from headrace.core.stream import EventScreen, Tell
     from headrace.streams.chat.messages.known import Complete
-    from headrace.streams.chat.told import Tells
 
 
-def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[ModuleType]:
-    return [module(each, each.parts[part]) for each in features if part in each.parts]
+def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[Any]:
+    """The object of that name in a module of each feature that has it."""
+    return [getattr(module(each, each.parts[part]), part) for each in features if part in each.parts]
 
 
 def _kinds() -> dict[str, Kind]:
     """The kinds of changes of messages, by how they change them."""
     found: dict[str, Kind] = {}
-    for part in _parts("kinds"):
-        if twice := found.keys() & part.KINDS.keys():
+    for kinds in _parts("KINDS"):
+        if twice := found.keys() & kinds.keys():
             raise ConfigurationError(f"two features change messages by {min(twice)!r}")
-        found |= part.KINDS
+        found |= kinds
     return found
 
 
-STREAMS: dict[str, Stream] = {stream.name: stream for stream in (replace(CHAT, kinds=_kinds()), PROBE, SKI, ADS)}
-"""The streams by name. A new stream is one folder in ``streams`` and one line here."""
+def _streams() -> dict[str, Stream]:
+    found: dict[str, Stream] = {}
+    for stream in (replace(CHAT, kinds=_kinds()), PROBE, *_parts("STREAM")):
+        if stream.name in found:
+            raise ConfigurationError(f"two streams have the name {stream.name!r}")
+        found[stream.name] = stream
+    return found
+
+
+STREAMS = _streams()
+"""The streams by name."""
+
+
+def hash_address() -> HashAddress:
+    """How addresses of clients are hashed for events that keep them."""
+    return next(iter(_parts("hash_address")), without_hash)
 
 
 def hooks_before() -> list[tuple[str, Hook]]:
     """What features do before rows are stored."""
-    return [hook for part in _parts("storing") for hook in part.before()]
+    return [hook for before in _parts("before") for hook in before()]
+
+
+def hooks_known() -> list[tuple[str, Hook]]:
+    """What features do with rows whose keys have one already."""
+    return [hook for known in _parts("known") for hook in known()]
 
 
 def hooks_after() -> list[tuple[str, Hook]]:
     """What features do after rows are stored."""
-    return [hook for part in _parts("storing") for hook in part.after(remove)]
+    return [hook for after in _parts("after") for hook in after()]
 
 
 @functools.cache
 def completes() -> list[Complete]:
     """What gives a message that was awaited what features kept for it, also those that are left out."""
-    return [functools.partial(part.complete, remove) for part in _parts("storing", FEATURES)]
+    return _parts("complete", FEATURES)
 
 
 def remove(message: Item) -> None:
     """Delete what features keep beside a message, also those that are left out. May raise StoreUnavailable."""
     remove_files(message)
-    for part in _parts("storing", FEATURES):
-        part.remove(message)
+    for each in _parts("remove", FEATURES):
+        each(message)
 
 
-def tells() -> list[Tells]:
-    """What features tell others of a change of a message's row."""
-    return [part.told for part in _parts("telling")]
+def tells() -> dict[str, Tell]:
+    """What others are told of the changes of a stream's rows, by stream."""
+    # Imported here: only what tells others needs it.
+    from headrace.streams.chat import told
+
+    found: dict[str, Tell] = {CHAT.name: functools.partial(told.tell, _parts("told"))}
+    return found | {name: stream.tell for name, stream in STREAMS.items() if stream.tell is not None}
+
+
+def archived() -> dict[frozenset[str], ArchivedTable]:
+    """The tables that are archived, by the names of their keys."""
+    from headrace.streams.chat import told
+
+    messages = ArchivedTable(CHAT.name, "messages", lambda row: told.hour(subject_of(row)[1]))
+    found = {frozenset((CHAT.partition_key, CHAT.sort_key)): messages}
+    for stream in STREAMS.values():
+        found |= stream.archived
+    return found
 
 
 def screens() -> dict[str, EventScreen]:
     """What keeps out of sight what people took back, by stream, also for features that are left out."""
-    return {name: screen for part in _parts("screening", FEATURES) for name, screen in part.screens().items()}
+    return {name: screen for screens in _parts("screens", FEATURES) for name, screen in screens().items()}
 
 
-def exported(user_id: str) -> list[Source]:
-    """What features export of a user, also those that are left out."""
-    return [source for part in _parts("people", FEATURES) for source in part.sources(user_id)]
+def exported(user_id: str, skier_id: str | None) -> list[Source]:
+    """What features export of a user, who may be a skier, also those that are left out."""
+    return [source for sources in _parts("sources", FEATURES) for source in sources(user_id, skier_id)]
 
 
 def erases() -> list[Step]:
     """How a user is erased from features, also from those that are left out."""
-    return [step for part in _parts("people", FEATURES) for step in part.steps()]
+    return [step for steps in _parts("steps", FEATURES) for step in steps()]
 
 
 def subject_of(row: Item) -> tuple[str, str]:
     """The room and the key of the message that a row of the table of messages is, or is about."""
-    for part in _parts("kinds", FEATURES):
-        kind: Kind | None = part.KINDS.get(row.get(CHAT.kind_field))
+    for kinds in _parts("KINDS", FEATURES):
+        kind: Kind | None = kinds.get(row.get(CHAT.kind_field))
         if kind is not None:
             return kind.place_of(row)
     return row["roomId"], row["timestampSk"]

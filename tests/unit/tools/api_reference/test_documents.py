@@ -23,9 +23,9 @@ from tests.worlds.requests import Context
 from tools.api_reference import texts
 from tools.api_reference.__main__ import generated
 from tools.api_reference.examples import Example, examples
-from tools.api_reference.names import EVENTS, OPERATION_IDS, TITLES, event_name
+from tools.api_reference.names import EVENTS, OPERATION_IDS, event_name
 from tools.api_reference.results import http_schemas
-from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
+from tools.api_reference.routes import TITLES, Declared, actions, declared, error_kinds, http_routes, mapping
 from tools.api_reference.schemas import Models
 from tools.api_reference.scopes import SCOPES
 
@@ -39,7 +39,7 @@ PAGES = generated()
 def test_each_area_has_a_title_and_a_section() -> None:
     areas = {each.area for each in http_routes()}
 
-    assert areas - set(TITLES) == set(), "give it a title in TITLES of tools/api_reference/names.py"
+    assert areas - set(TITLES) == set(), "give it a title in TITLES of tools/api_reference/routes.py"
     assert {area for area in areas if not texts.text(area, "")} == set(), (
         "give it a section in tools/api_reference/texts.md"
     )

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from headrace.api.params import QueryTime
 from headrace.core.fields import Id, Time
-from headrace.streams.ads.stream import AdId, AdType
+from headrace.features.ads.stream import AdId, AdType
 from headrace.streams.chat.rooms.requests import EventId
 from tools.api_reference.schemas import Generator, parameter
 

@@ -7,11 +7,10 @@ from functools import partial
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
+from headrace.core.people import PART, Pages, Progress, Source, Step, Target
 from headrace.core.stream import EventScreen
 from headrace.core.times import Clock, iso
 from headrace.erasure.finders import MESSAGES_BY_USER
-from headrace.erasure.tasks import PART, Progress, Step, Target
-from headrace.exports import lines
 from headrace.features.edits.change import KINDS, OWNER, changes_by, message_of
 from headrace.features.edits.deleted_texts import AT_ONCE, DeletedTexts
 from headrace.features.edits.dynamodb import DynamoChanges
@@ -19,14 +18,15 @@ from headrace.features.edits.storing import changes
 from headrace.runtime.aws import client
 from headrace.services.messages import messages_table_name
 from headrace.services.shared import clock
-from headrace.storage.dynamodb.client import DynamoTable, Pages, rows_of
+from headrace.storage.dynamodb import client as tables
+from headrace.storage.dynamodb.client import DynamoTable, rows_of
 from headrace.streams.chat.message_row import CHANGE
 from headrace.streams.chat.messages.dynamodb import key_of
 from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.stream import CHAT
 
 
-def changes_of(messages: DynamoTable, user_id: str, kinds: Iterable[str], start: Item | None = None) -> Pages:
+def changes_of(messages: DynamoTable, user_id: str, kinds: Iterable[str], start: Item | None = None) -> tables.Pages:
     """A user's changes of messages of these ``kinds``."""
     found = messages.query_pages("userId", changes_by(user_id), start, IndexName=MESSAGES_BY_USER)
     return (([row for row in rows if row[CHANGE] in kinds], place) for rows, place in found)
@@ -57,14 +57,14 @@ def steps() -> list[Step]:
     return [partial(erase_changes, changes(), clock())]
 
 
-def sources(user_id: str) -> list[lines.Source]:
+def sources(user_id: str, _skier_id: str | None) -> list[Source]:
     return [exported(changes(), user_id, "changes", KINDS)]
 
 
-def exported(table: DynamoTable, user_id: str, what: str, kinds: Iterable[str]) -> lines.Source:
+def exported(table: DynamoTable, user_id: str, what: str, kinds: Iterable[str]) -> Source:
     """The source of a user's changes of these ``kinds``, whose lines say ``what`` they are."""
 
-    def pages(start: Item | None) -> lines.Pages:
+    def pages(start: Item | None) -> Pages:
         for rows, place in changes_of(table, user_id, kinds, start):
             yield [(what, row) for row in rows], place
 

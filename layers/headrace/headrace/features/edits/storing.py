@@ -15,8 +15,8 @@ from headrace.services.live import live_hook
 from headrace.services.messages import message_table, messages_table_name
 from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import clock, dynamodb, remove_files
+from headrace.stage import registry
 from headrace.streams.chat.message_row import may_have_more, place_of
-from headrace.streams.chat.messages.known import Remove
 
 
 @functools.cache
@@ -41,12 +41,12 @@ def before() -> list[tuple[str, Hook]]:
     return checked(KIND, ChangeRights)
 
 
-def after(remove_all: Remove) -> list[tuple[str, Hook]]:
-    return applied(KIND, Texts(changes(), remove_files, remove_all, clock()).apply)
+def after() -> list[tuple[str, Hook]]:
+    return applied(KIND, Texts(changes(), remove_files, registry.remove, clock()).apply)
 
 
-def complete(remove_all: Remove, message: Item) -> None:
-    Texts(changes(), remove_files, remove_all, clock()).complete(message)
+def complete(message: Item) -> None:
+    Texts(changes(), remove_files, registry.remove, clock()).complete(message)
 
 
 def remove(message: Item) -> None:

@@ -6,8 +6,7 @@ from functools import partial
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
-from headrace.erasure.tasks import PART, Progress, Step, Target
-from headrace.exports.lines import Source
+from headrace.core.people import PART, Progress, Source, Step, Target
 from headrace.features.edits.people import changes_of, exported
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KINDS, VALUE, message_of
@@ -44,5 +43,5 @@ def steps() -> list[Step]:
     return [partial(erase_reactions, message_table(), counts(), room_log())]
 
 
-def sources(user_id: str) -> list[Source]:
+def sources(user_id: str, _skier_id: str | None) -> list[Source]:
     return [exported(message_table(), user_id, "reactions", KINDS)]

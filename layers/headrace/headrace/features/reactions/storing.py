@@ -13,7 +13,6 @@ from headrace.features.reactions.gate import ReactionRights
 from headrace.features.reactions.reaction import KIND
 from headrace.services.messages import messages_table_name
 from headrace.services.shared import clock, dynamodb
-from headrace.streams.chat.messages.known import Remove
 
 
 @functools.cache
@@ -25,11 +24,11 @@ def before() -> list[tuple[str, Hook]]:
     return checked(KIND, ReactionRights)
 
 
-def after(_remove_all: Remove) -> list[tuple[str, Hook]]:
+def after() -> list[tuple[str, Hook]]:
     return applied(KIND, counts().apply, counts().forget_replaced)
 
 
-def complete(_remove_all: Remove, message: Item) -> None:
+def complete(message: Item) -> None:
     counts().complete(message)
 
 

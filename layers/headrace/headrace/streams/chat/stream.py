@@ -30,7 +30,16 @@ from headrace.core.fields import (
 from headrace.core.items import Item, expires_at
 from headrace.core.json import encode
 from headrace.core.room_shards import partitions_of
-from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import (
+    TIME_SHARDS,
+    AnalyticsDimensions,
+    ArchivedTable,
+    Index,
+    Result,
+    Stream,
+    TableSettings,
+    ValidatedEvent,
+)
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.attachments.files import (
     ATTACHMENTS,
@@ -283,6 +292,10 @@ CHAT = Stream(
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
     people=(("userId", "user"), ("memberId", "user"), ("changedBy", "user")),
     kind_field=CHANGE,
+    archived={
+        frozenset(("roomId",)): ArchivedTable("chat", "rooms"),
+        frozenset(("userId", "roomId")): ArchivedTable("chat", "memberships"),
+    },
 )
 
 

@@ -15,12 +15,12 @@ from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Number, Text, whole_number
+from headrace.features.ski import answers
+from headrace.features.ski.day_counts import HOURS
+from headrace.features.ski.resort_days import ResortDays
+from headrace.features.ski.resorts import Resorts, unknown_season
+from headrace.features.ski.stream import LIFTS, SEASONS, DayID, LiftID, ResortDay, ResortID, SeasonID
 from headrace.storage.ports import RangeReader
-from headrace.streams.ski import answers
-from headrace.streams.ski.day_counts import HOURS
-from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.resorts import Resorts, unknown_season
-from headrace.streams.ski.stream import LIFTS, SEASONS, DayID, LiftID, ResortDay, ResortID, SeasonID
 
 NAME_LIMIT = 128
 SECONDS_OF_A_RESORT = 10.0

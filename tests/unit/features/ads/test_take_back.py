@@ -9,7 +9,7 @@ import pytest
 from headrace.core import keys, times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import TableSettings
-from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
 from tests.worlds.ads_world import CLICKS, SETTLE, START, USER, AdsWorld, click
 
 NOW = times.parse_iso(START)

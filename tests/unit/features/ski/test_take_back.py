@@ -9,8 +9,8 @@ import pytest
 from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.errors import PoisonRecord
-from headrace.streams.ski import routes, skiers
-from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES
+from headrace.features.ski import routes, skiers
+from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from tests.worlds.ski_world import RIDES, TAKE_BACK, SkiWorld, ride
 
 DAY = {"resortID": 7, "seasonID": 2025, "dayID": 45}

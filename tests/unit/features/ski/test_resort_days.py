@@ -6,10 +6,10 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TIME_SHARDS
-from headrace.streams.ski import routes
-from headrace.streams.ski.day_counts import FILLED, INVALID_FOR, CountedRide
-from headrace.streams.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
-from headrace.streams.ski.stream import ResortDay
+from headrace.features.ski import routes
+from headrace.features.ski.day_counts import FILLED, INVALID_FOR, CountedRide
+from headrace.features.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
+from headrace.features.ski.stream import ResortDay
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
 
 DAY = ResortDay(7, 2025, 45)

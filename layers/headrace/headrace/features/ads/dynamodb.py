@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from headrace.core.items import Item
-from headrace.core.times import HOUR_LENGTH
+from headrace.features.ads.stream import PLACE, TAKEN_BACK
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
-from headrace.streams.ads.stream import TAKEN_BACK
 
-PLACE = "takenFrom"
 _OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHash"
 
 
-def hour(row: Item) -> str:
-    """The hour of a click, also of one that was taken back; empty if it was taken back before it was stored."""
-    place: str = row.get("timestampSk") or row.get(PLACE, "")
-    return place[:HOUR_LENGTH]
-
-
 class DynamoStubs:
-    """A :class:`~headrace.streams.ads.take_back.StubStore`."""
+    """A :class:`~headrace.features.ads.take_back.StubStore`."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "clicks")

@@ -30,9 +30,9 @@ from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.core.fields import CanonicalTime, Cursor, Key
 from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index
+from headrace.features.ads.stream import AD_ID_FORM, AD_INDEX, USER_INDEX, AdId, item_of
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.ads.stream import AD_ID_FORM, AD_INDEX, USER_INDEX, AdId, item_of
 
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""

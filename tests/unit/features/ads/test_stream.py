@@ -14,10 +14,10 @@ from headrace.core.caller import SenderContext, caller_from_http
 from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.times import DAY, iso, parse_iso
+from headrace.features.ads.addresses import AddressHasher, canonical
+from headrace.features.ads.routes import item_of, start_key
+from headrace.features.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS
 from headrace.runtime.breaker import COOLDOWN_SECONDS
-from headrace.streams.ads.addresses import AddressHasher, canonical
-from headrace.streams.ads.routes import item_of, start_key
-from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click
 from tests.worlds.ski_world import event

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.ski import routes, skiers
-from headrace.streams.ski.resort_days import LAG, STALENESS
+from headrace.features.ski import routes, skiers
+from headrace.features.ski.resort_days import LAG, STALENESS
 from tests.worlds.ski_world import TAKE_BACK, SkiWorld
 
 RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)

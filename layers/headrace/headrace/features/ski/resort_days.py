@@ -19,12 +19,12 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import shards_of
 from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import Clock
+from headrace.features.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
+from headrace.features.ski.resorts import Resorts
+from headrace.features.ski.stream import RESORT_DAY_INDEX, ResortDay
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import ColumnReader, Query
-from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
-from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, ResortDay
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""

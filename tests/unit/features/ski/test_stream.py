@@ -14,8 +14,8 @@ from headrace.core.errors import ConfigurationError, InvalidEvent, PoisonRecord,
 from headrace.core.keys import shards_of
 from headrace.core.stream import TIME_SHARDS, Shards
 from headrace.core.times import DAY, parse_iso
-from headrace.streams.ski import stream
-from headrace.streams.ski.stream import SKI, ResortDay, Ride
+from headrace.features.ski import stream
+from headrace.features.ski.stream import SKI, ResortDay, Ride
 from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, SkiWorld, ride
 
 NOW = parse_iso(START)

@@ -29,20 +29,21 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
-from headrace.core.stream import Index, Stream, TableSettings, Told, ValidatedEvent
+from headrace.core.people import SKIERS
+from headrace.core.stream import ArchivedTable, Index, Stream, TableSettings, Told, ValidatedEvent
+from headrace.features.ski import FEATURE
 
 ID_FIELD = "rideID"
 TAKEN_BACK_BY = "takenBackBy"
 """Field of an event that takes a ride back: the tag of its sender. Without ``sender``, it can never become a ride."""
 TAKEN_BACK = "#taken-back"
 """What follows the ride's key in the key of the row that takes it back. No other key is between the two."""
-STORED_TYPE, TAKEN_BACK_TYPE = "ride.stored", "ride.taken-back"
+STORED_TYPE, TAKEN_BACK_TYPE = FEATURE.tells
 """What others are told."""
 VERTICAL_PER_LIFT = 10
 RESORTS = 1, 999_999_999
 SEASONS = 1900, 2199
 LIFTS = 1, 1000
-SKIERS = 1, 999_999_999_999
 
 ResortNumber = Annotated[int, whole_number(*RESORTS, **DIGITS), NUMBER_OR_DIGITS]
 SeasonNumber = Annotated[int, whole_number(*SEASONS, **DIGITS), NUMBER_OR_DIGITS]
@@ -238,7 +239,7 @@ def hour(row: Item) -> str:
     return day.isoformat()[: times.HOUR_LENGTH]
 
 
-SKI = Stream(
+STREAM = SKI = Stream(
     name="ski",
     id_field=ID_FIELD,
     write_scope=EVENTS_WRITE,
@@ -251,6 +252,11 @@ SKI = Stream(
     sort_key="rideSk",
     indexes=(RESORT_DAY_INDEX,),
     people=(("skierID", "skier"),),
+    tell=tell,
+    archived={
+        frozenset(("skierID", "rideSk")): ArchivedTable("ski", "rides", hour),
+        frozenset(("resortID",)): ArchivedTable("ski", "resorts"),
+    },
 )
 
 TAKEN_BACK_RIDES = replace(SKI, accept=take_back)

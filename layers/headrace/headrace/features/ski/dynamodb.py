@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headrace.core.items import Item
+from headrace.features.ski.resorts import Resort
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.ski.resorts import Resort
 
 
 class DynamoResorts:
-    """A :class:`~headrace.streams.ski.resorts.Resorts` in a table that has one row per resort."""
+    """A :class:`~headrace.features.ski.resorts.Resorts` in a table that has one row per resort."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "resorts")

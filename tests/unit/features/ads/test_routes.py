@@ -8,7 +8,7 @@ import pytest
 
 from headrace.core import times
 from headrace.core.times import parse_iso
-from headrace.streams.ads import routes
+from headrace.features.ads import routes
 from tests.worlds.ads_world import SETTLE, START, USER, AdsWorld, click
 
 NOW = parse_iso(START)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.collections import slices
+from headrace.features.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
+from headrace.features.ski.stream import ResortDay, day_counts
 from headrace.storage.ports import Commands
-from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
-from headrace.streams.ski.stream import ResortDay, day_counts
 
 RIDES_PER_SCRIPT = 500
 _HOUR_FIELDS = [f"h{hour}" for hour in range(HOURS)]
@@ -89,7 +89,7 @@ return 1
 
 
 class RedisDayCounts:
-    """A :class:`~headrace.streams.ski.day_counts.DayCounts`: one round trip per call, however many days."""
+    """A :class:`~headrace.features.ski.day_counts.DayCounts`: one round trip per call, however many days."""
 
     def __init__(self, cache: Commands) -> None:
         self._cache = cache

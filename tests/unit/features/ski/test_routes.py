@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.streams.ski import routes, skiers
+from headrace.features.ski import routes, skiers
 from tests.worlds.functions import app
 from tests.worlds.requests import Context
 from tests.worlds.ski_world import WRITER, SkiWorld, event, ride

@@ -14,8 +14,8 @@ from headrace.api.router import Handler
 from headrace.core import keys, times
 from headrace.core.items import Item
 from headrace.core.times import parse_iso
-from headrace.streams.ads import routes
-from headrace.streams.ads.routes import POINTS_LIMIT
+from headrace.features.ads import routes
+from headrace.features.ads.routes import POINTS_LIMIT
 from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)

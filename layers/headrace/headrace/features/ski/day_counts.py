@@ -14,9 +14,9 @@ from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.times import Clock
+from headrace.features.ski.resorts import Resorts
+from headrace.features.ski.stream import TAKEN_BACK, ResortDay, parse_resort_day, ride_mark
 from headrace.runtime.observability import report
-from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import TAKEN_BACK, ResortDay, parse_resort_day, ride_mark
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 MINUTES = 60

@@ -14,11 +14,10 @@ from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.fields import accepts
-from headrace.storage.ports import RangeQuery
-from headrace.streams.ski import answers
-from headrace.streams.ski.resorts import unknown_season
-from headrace.streams.ski.routes import DayPath, ResortDayPath, SkiServices, resorts_of
-from headrace.streams.ski.stream import (
+from headrace.features.ski import answers
+from headrace.features.ski.resorts import unknown_season
+from headrace.features.ski.routes import DayPath, ResortDayPath, SkiServices, resorts_of
+from headrace.features.ski.stream import (
     RESORTS,
     SEASONS,
     SKI,
@@ -33,6 +32,7 @@ from headrace.streams.ski.stream import (
     parse_ride_sk,
     season_bounds,
 )
+from headrace.storage.ports import RangeQuery
 
 RESORTS_LIMIT = 50
 PAGE = 10_000

@@ -34,6 +34,7 @@ from headrace.core.items import Item, expires_at
 from headrace.core.stream import (
     TIME_SHARDS,
     AnalyticsDimensions,
+    ArchivedTable,
     Index,
     Shards,
     Stream,
@@ -41,11 +42,14 @@ from headrace.core.stream import (
     Told,
     ValidatedEvent,
 )
+from headrace.features.ads import FEATURE
 
 ID_FIELD, OTHER_ID_FIELD = "clickId", "messageId"
 TAKEN_BACK = "takenBack"
 """Attribute that only stubs have."""
-STORED_TYPE, TAKEN_BACK_TYPE = "click.stored", "click.taken-back"
+PLACE = "takenFrom"
+"""The key of a click that was taken back."""
+STORED_TYPE, TAKEN_BACK_TYPE = FEATURE.tells
 """What others are told."""
 DERIVED_ID_LENGTH = 20
 """Characters of the id of a click that came without one: 100 bits."""
@@ -81,7 +85,7 @@ def _ad_type(value: str) -> str:
 
 def _address(value: str) -> str:
     # Imported here because only the function that receives clicks hashes addresses.
-    from headrace.streams.ads.addresses import canonical
+    from headrace.features.ads.addresses import canonical
 
     try:
         return canonical(value)
@@ -249,7 +253,13 @@ def tell(before: Item | None, after: Item) -> Told | None:
     return Told(STORED_TYPE, key, item_of(after)) if before is None else None
 
 
-ADS = Stream(
+def hour(row: Item) -> str:
+    """The hour of a click, also of one that was taken back; empty if it was taken back before it was stored."""
+    place: str = row.get("timestampSk") or row.get(PLACE, "")
+    return place[: times.HOUR_LENGTH]
+
+
+STREAM = ADS = Stream(
     name="ads",
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
@@ -264,6 +274,8 @@ ADS = Stream(
     indexes=(AD_INDEX, USER_INDEX, TIME_INDEX),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
     people=(("u", "user"),),
+    tell=tell,
+    archived={frozenset(("clickId", "sender")): ArchivedTable("ads", "clicks", hour)},
 )
 
 TAKEN_BACK_CLICKS = replace(ADS, accept=take_back)

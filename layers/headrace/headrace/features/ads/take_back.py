@@ -7,7 +7,7 @@ from typing import Protocol
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.streams.ads.stream import TAKEN_BACK
+from headrace.features.ads.stream import TAKEN_BACK
 
 
 class StubStore(Protocol):

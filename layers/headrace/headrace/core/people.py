@@ -1,0 +1,52 @@
+"""How features erase a person from their rows, and export what they hold about one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core.items import Item
+
+SKIERS = 1, 999_999_999_999
+"""The least and the most number of a skier."""
+PART = 100
+"""Rows that are erased before the progress is looked at."""
+AT_ONCE = 2
+"""Rows that are erased at the same time: few, for the reads of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Who is erased: a user, and maybe the skier that the user is. Pseudonyms replace their ids in rows that stay."""
+
+    user_id: str
+    skier_id: str | None
+    erased_at: str
+    pseudonym: str
+    skier_pseudonym: str
+    is_last: bool = False
+    """Whether it is the last round: what leads to other rows is deleted only now."""
+
+
+Progress = Generator[tuple[str, int], None, None]
+"""A name for the counts, and how many, after each small part of the work."""
+Step = Callable[[Target], Progress]
+"""Erases what is left in one place.
+
+A step that ends early begins again, so what it has erased must not be found a second time.
+"""
+Line = tuple[str, Mapping[str, Any]]
+"""The kind of a line of an export, and its row."""
+Pages = Iterator[tuple[list[Line], Item | None]]
+"""Lines, and the place behind them; ``None`` at the end."""
+Source = Callable[[Item | None], Pages]
+"""Lines from a place on. A place belongs to its source."""
+Find = Callable[[Any, str, "Item | None"], Iterator[tuple[list[Item], "Item | None"]]]
+"""Finds the rows of a table that name a person, from a place on."""
+
+
+def lines_of(kind: str | Callable[[Item], str], find: Find, table: Any, id: str, start: Item | None) -> Pages:
+    """A line for each row that ``find`` finds in ``table``."""
+    for rows, place in find(table, id, start):
+        yield [(kind if isinstance(kind, str) else kind(row), row) for row in rows], place

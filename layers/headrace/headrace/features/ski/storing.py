@@ -1,0 +1,23 @@
+"""Counts rides that are stored."""
+
+from __future__ import annotations
+
+from headrace.core.stream import Hook
+from headrace.delivery.row_writer import built_later
+from headrace.features.ski.stream import SKI
+
+
+def after() -> list[tuple[str, Hook]]:
+    return [(SKI.name, built_later(_ride_hook))]
+
+
+def _ride_hook() -> Hook:
+    # Imported here: an environment without rides loads none of it.
+    from headrace.features.ski.day_counts import RideHook
+    from headrace.features.ski.dynamodb import DynamoResorts
+    from headrace.features.ski.redis import RedisDayCounts
+    from headrace.runtime.settings import ResortSettings
+    from headrace.services.shared import clock, dynamodb, separate_cache
+
+    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
+    return RideHook(RedisDayCounts(separate_cache()), resorts, clock()).after_store

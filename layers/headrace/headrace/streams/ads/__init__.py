@@ -1,1 +1,0 @@
-"""The stream ``ads``: clicks on ads, their history and their counts."""

@@ -1,1 +1,0 @@
-"""The stream ``ski``: lift rides, resorts and their seasons, and counts of a resort's day."""
