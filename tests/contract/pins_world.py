@@ -69,8 +69,9 @@ def play() -> None:
     table.put(early)
     found: dict[str, Any] = {"by an owner": pin("PUT", early), "by a member": pin("DELETE", early, "bob")}
     found |= {"taken back": pin("DELETE", early), "before the message": pin("PUT", late)}
-    found["exported"] = [
-        what for each in registry.exported("alice", None) for page, _ in each(None) for what, _ in page
-    ]
-    erased = [part for step in registry.erases() for part in step(Target("alice", None, "", "erased", ""))]
+    (pins,) = ([each] for each in chosen.FEATURES if each.name == "pins")
+    sources = [source for sources in registry._parts("sources", pins) for source in sources("alice", None)]
+    found["exported"] = [what for each in sources for page, _ in each(None) for what, _ in page]
+    target = Target("alice", None, "", "erased", "")
+    erased = [part for steps in registry._parts("steps", pins) for step in steps() for part in step(target)]
     print(json.dumps({**found, "erased": [each for each in erased if each[1]]}))
