@@ -6,9 +6,10 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
+from headrace.features.attachments import uploads
 from headrace.stage.chosen import routes_of
 from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
-from headrace.streams.chat.rooms import members, routes, uploads
+from headrace.streams.chat.rooms import members, routes
 from headrace.streams.chat.rooms import requests as ask
 from headrace.streams.chat.rooms.blocks import block
 from headrace.streams.chat.rooms.requests import BlockBody, MemberBody, MemberPath, OtherPath, RoomBody, RoomPath

@@ -6,9 +6,10 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
+from headrace.features.attachments import reading as attachments
+from headrace.features.replies.routes import RepliesQuery, ReplyPage, list_replies
 from headrace.services.reading import reading
 from headrace.stage.chosen import routes_of
-from headrace.streams.chat.messages import attachments
 from headrace.streams.chat.messages.conversations import (
     ConversationPage,
     ConversationsQuery,
@@ -16,7 +17,6 @@ from headrace.streams.chat.messages.conversations import (
 )
 from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.messages.replies import RepliesQuery, ReplyPage, list_replies
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from headrace.streams.chat.attachments.store import Attachments, Found, State
+from headrace.features.attachments.store import Attachments, Found, State
 from tests.fakes.storage import MemoryObjects
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest of an image"

@@ -17,13 +17,13 @@ from headrace.exports.tasks import Task
 from headrace.exports.user import UserSources
 from headrace.features.edits.versions import VersionServices, list_versions
 from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
+from headrace.features.replies.routes import RepliesQuery, list_replies
 from headrace.stage.registry import tells
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
 from tests.fakes.storage import MemoryCache, MemoryReader

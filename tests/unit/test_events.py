@@ -11,7 +11,7 @@ import pytest
 from headrace.core.envelope import decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.streams.chat.attachments.files import names_of
+from headrace.features.attachments.files import names_of
 from headrace.streams.chat.stream import CHAT
 from rehearsal.events import uploads
 from tests.unit.template_stack import ROOT, TemplateStack

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headrace.features.attachments.files import names_of
 from headrace.features.edits import storing as edits
 from headrace.features.edits.change import KIND as EDIT
 from headrace.features.reactions import storing as reactions
@@ -13,7 +14,6 @@ from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KIND as REACTION
 from headrace.services import shared
 from headrace.stage import registry
-from headrace.streams.chat.attachments.files import names_of
 from tests.worlds.change_world import ChangeWorld
 
 

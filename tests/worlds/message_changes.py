@@ -10,6 +10,7 @@ from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings, ValidatedEvent
 from headrace.core.times import Clock
+from headrace.features.attachments.store import Attachments
 from headrace.features.edits import change
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeGate, ChangeRights
@@ -18,7 +19,6 @@ from headrace.features.reactions import reaction
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.dynamodb import DynamoReactions
 from headrace.features.reactions.gate import ReactionRights
-from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.message_row import CHANGE, may_have_more, place_of
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages, Remove

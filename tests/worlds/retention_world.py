@@ -13,12 +13,12 @@ from headrace.core.json import encode_object
 from headrace.core.keys import time_of
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.delivery.row_writer import Hooks
+from headrace.features.replies.routes import RepliesQuery, list_replies
 from headrace.stage.registry import subject_of
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess

@@ -10,6 +10,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
+from headrace.features.attachments.uploads import Uploading
 from headrace.features.online.routes import OnlineServices
 from headrace.live.connections import SubscriberHints
 from headrace.live.presence import LastChecks
@@ -20,7 +21,6 @@ from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.rooms.routes import RoomServices
-from headrace.streams.chat.rooms.uploads import Uploading
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.files import MemoryFiles, memory_attachments

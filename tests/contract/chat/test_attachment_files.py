@@ -12,9 +12,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from headrace.core.errors import StoreUnavailable
+from headrace.features.attachments.s3 import S3Files
+from headrace.features.attachments.store import STORED, WAITING, Attachments, Files, Found
 from headrace.runtime.aws import client
-from headrace.streams.chat.attachments.s3 import S3Files
-from headrace.streams.chat.attachments.store import STORED, WAITING, Attachments, Files, Found
 from tests.contract.emulators import sdk
 from tests.fakes.files import PNG, MemoryFiles
 from tests.worlds.ports import free_port

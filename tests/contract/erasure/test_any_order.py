@@ -22,12 +22,12 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.tasks import Task
+from headrace.features.attachments.files import file_name, folder_of, names_of
+from headrace.features.attachments.storing import KeepHook
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Store
-from headrace.streams.chat.attachments.files import file_name, folder_of, names_of
-from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms

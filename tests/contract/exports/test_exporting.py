@@ -18,9 +18,9 @@ from headrace.erasure.tasks import DONE, RUNNING
 from headrace.erasure.tasks import Task as Erasure
 from headrace.exports.exporter import beside_of, key_of
 from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
+from headrace.features.attachments.files import file_name
 from headrace.features.edits.change import fold
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.attachments.files import file_name
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.stream import CHAT
 from tests.contract.erasure_world import ANN, NAMES, SKIER_ID, TABLES, World, fill

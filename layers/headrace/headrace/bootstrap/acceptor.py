@@ -12,6 +12,7 @@ from headrace.core.caller import HashAddress, without_hash
 from headrace.core.stream import Gate
 from headrace.delivery.acceptor import Acceptor, Gates
 from headrace.delivery.backlog import BacklogLimit, SharedWaits
+from headrace.features.attachments.accepting import AttachmentGate
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
@@ -31,7 +32,6 @@ from headrace.services.shared import (
 )
 from headrace.stage.chosen import gates_of
 from headrace.stage.registry import hash_address
-from headrace.streams.chat.attachments.gate import AttachmentGate
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.stream import MESSAGE
 

@@ -53,11 +53,11 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
+    from headrace.features.attachments.uploads import Uploading
     from headrace.streams.chat.live.channels import UserChannels
     from headrace.streams.chat.messages.gate import RoomGate
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
-    from headrace.streams.chat.rooms.uploads import Uploading
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     hints = subscriber_hints()

@@ -11,6 +11,7 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.screen import ErasureScreen
+from headrace.features.attachments.storing import KeepHook
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
@@ -38,7 +39,6 @@ from headrace.services.shared import (
 from headrace.stage.registry import STREAMS, completes, hooks_after, hooks_before, hooks_known
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
-from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook
 from headrace.streams.chat.messages.known import KnownMessages

@@ -17,7 +17,7 @@ from headrace.stage.registry import STREAMS, archived, tells
 from headrace.storage.s3 import S3Objects
 
 if TYPE_CHECKING:
-    from headrace.streams.chat.attachments.tidier import AttachmentTidier
+    from headrace.features.attachments.tidier import AttachmentTidier
 
 OBJECT_SECONDS = 10.0
 """For an answer of S3 with some megabytes."""
@@ -57,7 +57,7 @@ def tidier() -> Tidier:
 def attachment_tidier() -> AttachmentTidier:
     """Deletes the files of messages that have expired."""
     # Imported here: no other function of this module needs it.
-    from headrace.streams.chat.attachments.tidier import AttachmentTidier
+    from headrace.features.attachments.tidier import AttachmentTidier
     from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
     from headrace.streams.chat.rooms.rooms import CachedRooms
 

@@ -17,10 +17,10 @@ from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Progress, Target
 from headrace.core.times import Clock, iso
 from headrace.erasure.finders import messages_of, notices_of
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
-from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED, place_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessages, key_of
 from headrace.streams.chat.messages.known import Remove

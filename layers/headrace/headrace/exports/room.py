@@ -11,9 +11,9 @@ from headrace.core.people import Pages, Source
 from headrace.core.times import Clock
 from headrace.exports.lines import Omitted
 from headrace.exports.tasks import Task
+from headrace.features.attachments.files import ATTACHMENTS, names_of
+from headrace.features.attachments.store import Attachments
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.attachments.files import ATTACHMENTS, names_of
-from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import MEMBERS, Room, Rooms, effective_role

@@ -14,10 +14,10 @@ from headrace.core.people import Find, Line, Pages, Source, lines_of
 from headrace.erasure import finders
 from headrace.exports.lines import Omitted
 from headrace.exports.tasks import Task
+from headrace.features.attachments.files import ATTACHMENTS
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.attachments.files import ATTACHMENTS
-from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 
 _NAMED = ("userId", "roomId", "addedBy", "invitedBy")

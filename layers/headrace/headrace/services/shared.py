@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
     from headrace.core.stream import Stream
     from headrace.erasure.people import PersonHashes
+    from headrace.features.attachments.s3 import S3Files
+    from headrace.features.attachments.store import Attachments
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
-    from headrace.streams.chat.attachments.s3 import S3Files
-    from headrace.streams.chat.attachments.store import Attachments
 
 
 @functools.cache
@@ -87,12 +87,12 @@ def impatient(service: str) -> AwsClient:
 @functools.cache
 def attachments(*, is_impatient: bool = False) -> Attachments:
     """The files of messages; ``is_impatient`` where a request waits for them."""
-    from headrace.streams.chat.attachments.store import Attachments
+    from headrace.features.attachments.store import Attachments
 
     @functools.cache
     def files() -> S3Files:
         # Imported here: few messages have files, and the client of S3 takes long to make.
-        from headrace.streams.chat.attachments.s3 import S3Files
+        from headrace.features.attachments.s3 import S3Files
 
         s3 = impatient("s3") if is_impatient else client("s3")
         return S3Files(s3, AttachmentSettings.read().attachments_bucket)

@@ -11,11 +11,11 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import normalize_id, timestamp_sk
 from headrace.core.stream import Hidden
+from headrace.features.attachments.files import ATTACHMENTS
 from headrace.features.edits.change import DELETE, fold
 from headrace.features.edits.store import ChangeStore
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
-from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.message_row import CHANGE, exact_key, is_message
 
 AT_ONCE = 10

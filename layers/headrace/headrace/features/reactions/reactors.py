@@ -13,10 +13,10 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.fields import CanonicalTime, Cursor
 from headrace.features.reactions.reaction import VALUE, reactions_partition
+from headrace.features.replies.routes import RepliesQuery
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.messages.replies import RepliesQuery
 
 
 class Reaction(TypedDict):

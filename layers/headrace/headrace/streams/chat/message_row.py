@@ -12,7 +12,7 @@ from headrace.core import keys
 from headrace.core.errors import FieldError, NotFound, echo
 from headrace.core.fields import Key
 from headrace.core.items import Item
-from headrace.streams.chat.attachments.files import ATTACHMENTS
+from headrace.features.attachments.files import ATTACHMENTS
 
 CHANGE = "change"
 """The field of events that change a message, and the attribute of their rows: how they change it."""

@@ -40,8 +40,7 @@ from headrace.core.stream import (
     TableSettings,
     ValidatedEvent,
 )
-from headrace.runtime.observability import Meter
-from headrace.streams.chat.attachments.files import (
+from headrace.features.attachments.files import (
     ATTACHMENTS,
     COUNT_FORM,
     Attachment,
@@ -49,6 +48,7 @@ from headrace.streams.chat.attachments.files import (
     SentAttachments,
     dumped,
 )
+from headrace.runtime.observability import Meter
 from headrace.streams.chat.message_row import CHANGE, KEY_FORM, MessageKey
 from headrace.streams.chat.text import TEXT_FORM, MessageText
 

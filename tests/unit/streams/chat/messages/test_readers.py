@@ -11,10 +11,10 @@ import pytest
 from typing_extensions import get_type_hints
 
 from headrace.api.router import Api, frame_handler, http_handler
+from headrace.features.attachments.files import LinkedAttachment
 from headrace.features.edits.versions import Version, VersionServices
 from headrace.features.reactions.reactors import Reaction
 from headrace.live.connections import SubscriberHints
-from headrace.streams.chat.attachments.files import LinkedAttachment
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS

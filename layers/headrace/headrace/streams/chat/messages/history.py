@@ -26,10 +26,10 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.core.room_shards import partition_of, partitions_of
+from headrace.features.attachments.files import ATTACHMENTS
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.streams.chat.attachments.files import ATTACHMENTS
-from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.message_row import MessageTable, no_message
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.paths import MessagePath

@@ -15,6 +15,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreUnavailable, Unavailable, echo
+from headrace.features.attachments.uploads import Uploading
 from headrace.live.connections import Connections, SubscriberHints
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.channels import Channels
@@ -34,7 +35,6 @@ from headrace.streams.chat.rooms.rooms import (
     existing,
     not_in_room,
 )
-from headrace.streams.chat.rooms.uploads import Uploading
 
 CHANNEL_MEMBERS = 100
 """A change of a larger room's name, topic or retention is in no channel. Former members count too: they are in the

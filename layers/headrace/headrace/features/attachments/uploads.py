@@ -16,8 +16,8 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
-from headrace.streams.chat.attachments.files import BYTES, TYPES_FORM, FileType, Size
-from headrace.streams.chat.attachments.store import LINK_SECONDS, Attachments
+from headrace.features.attachments.files import BYTES, TYPES_FORM, FileType, Size
+from headrace.features.attachments.store import LINK_SECONDS, Attachments
 from headrace.streams.chat.rooms.requests import RoomPath
 
 if TYPE_CHECKING:

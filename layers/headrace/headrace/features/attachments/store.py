@@ -17,10 +17,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from headrace.core.errors import FieldError, InvalidEvent, StoreUnavailable
 from headrace.core.keys import content_tag
 from headrace.core.times import SECOND
-from headrace.runtime.breaker import Cooldown
-from headrace.runtime.threads import Parallel
-from headrace.storage.ports import Objects
-from headrace.streams.chat.attachments.files import (
+from headrace.features.attachments.files import (
     ATTACHMENTS,
     CHECKED_BYTES,
     file_name,
@@ -31,6 +28,9 @@ from headrace.streams.chat.attachments.files import (
     new_upload_id,
     room_of,
 )
+from headrace.runtime.breaker import Cooldown
+from headrace.runtime.threads import Parallel
+from headrace.storage.ports import Objects
 
 LINK_SECONDS = 600
 """How long an upload's address and a link to read are good for."""

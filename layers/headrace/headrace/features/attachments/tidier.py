@@ -15,9 +15,9 @@ from typing import Protocol
 from headrace.core import times
 from headrace.core.collections import parts
 from headrace.core.times import Clock
+from headrace.features.attachments.files import days_of, room_of
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.observability import logger
-from headrace.streams.chat.attachments.files import days_of, room_of
-from headrace.streams.chat.attachments.store import Attachments
 
 LATER = 3 * times.DAY
 """A day until the file is named, one that the bucket may be late, and one that the stage's retention adds."""

@@ -8,9 +8,9 @@ from typing import Any
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, StoreUnavailable
 from headrace.core.stream import ValidatedEvent
+from headrace.features.attachments.files import ATTACHMENTS
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.observability import report
-from headrace.streams.chat.attachments.files import ATTACHMENTS
-from headrace.streams.chat.attachments.store import Attachments
 
 AT_MOST = 100
 """Attachments that the messages of one request may name: each costs up to three calls, ten at once."""

@@ -8,8 +8,8 @@ import pytest
 
 from headrace.core.errors import Forbidden, InvalidCursor, NotFound
 from headrace.core.times import MINUTE, SECOND, iso
+from headrace.features.replies.routes import RepliesQuery, list_replies
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.stream import CHAT, THREAD
 from tests.worlds.requests import request_of
 from tests.worlds.retention_world import RetentionWorld

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
 from headrace.core.items import Item
+from headrace.features.attachments.files import ATTACHMENTS
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.observability import report
-from headrace.streams.chat.attachments.files import ATTACHMENTS
-from headrace.streams.chat.attachments.store import Attachments
 
 AT_MOST = 500
 """Files that one batch keeps: a call for each, ten at once. Those of other messages follow in the retry lane."""

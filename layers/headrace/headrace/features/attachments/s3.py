@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headrace.features.attachments.store import UNNAMED, Found, State
 from headrace.runtime.aws import AwsError, call
 from headrace.storage.s3 import S3Objects, unavailable
-from headrace.streams.chat.attachments.store import UNNAMED, Found, State
 
 _MISSING = ("NoSuchKey",)
 _STATE, _OWNER = "state", "message"
@@ -15,7 +15,7 @@ _STATE, _OWNER = "state", "message"
 
 
 class S3Files(S3Objects):
-    """The :class:`~headrace.streams.chat.attachments.store.Files` of one bucket."""
+    """The :class:`~headrace.features.attachments.store.Files` of one bucket."""
 
     def look(self, name: str, count: int) -> Found | None:
         found = self._call_if_there(self._get, Key=name, Range=f"bytes=0-{count - 1}")

@@ -9,10 +9,10 @@ from typing_extensions import TypedDict
 from headrace.api.router import Request, Route
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
-from headrace.streams.chat.attachments.files import ATTACHMENTS, LinkedAttachment
+from headrace.features.attachments.files import ATTACHMENTS, LinkedAttachment
+from headrace.features.attachments.uploads import until
 from headrace.streams.chat.messages.history import ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.rooms.uploads import until
 
 
 class LinkedAttachments(TypedDict):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headrace.core.times import DAY, SECOND
-from headrace.streams.chat.attachments.files import days_of, file_name, new_upload_id, room_of
-from headrace.streams.chat.attachments.tidier import AttachmentTidier
+from headrace.features.attachments.files import days_of, file_name, new_upload_id, room_of
+from headrace.features.attachments.tidier import AttachmentTidier
 from headrace.streams.chat.rooms.retention import Retention
 from tests.fakes.clock import FixedClock
 from tests.fakes.files import MemoryFiles, memory_attachments

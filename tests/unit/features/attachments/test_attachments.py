@@ -11,15 +11,15 @@ import pytest
 from headrace.core.errors import FollowUpUnavailable, InvalidEvent, StoreUnavailable
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND
-from headrace.streams.chat.attachments.files import (
+from headrace.features.attachments.accepting import AT_MOST, AttachmentGate
+from headrace.features.attachments.files import (
     file_name,
     folder_of,
     is_of_type,
     names_of,
     room_of,
 )
-from headrace.streams.chat.attachments.gate import AT_MOST, AttachmentGate
-from headrace.streams.chat.attachments.hooks import KeepHook
+from headrace.features.attachments.storing import KeepHook
 from headrace.streams.chat.stream import CHAT, item_of
 from tests.fakes.files import NO_FILES, PNG, memory_attachments
 from tests.worlds.change_world import ChangeWorld
