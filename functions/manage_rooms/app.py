@@ -1,4 +1,4 @@
-"""Rooms: create, change, join, leave, list members and invitations, uploads, read marks, direct rooms, blocks."""
+"""Rooms: create, change, join, leave, list members and invitations, read marks, direct rooms, blocks."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
@@ -6,7 +6,6 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
-from headrace.features.attachments import uploads
 from headrace.stage.chosen import routes_of
 from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
 from headrace.streams.chat.rooms import members, routes
@@ -42,7 +41,6 @@ ROUTES = {
     "GET /rooms/{roomId}/invitations": Route(
         members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
     ),
-    "POST /rooms/{roomId}/attachments": uploads.route(WRITE),
     "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
     "PUT /users/{userId}/blocked/{otherId}": Route(block, (CHAT_WRITE,), OtherPath, answer=BlockBody, limit=CHANGES),
 }

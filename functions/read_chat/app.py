@@ -1,4 +1,4 @@
-"""Messages of a room; replies, reactions, attachments and earlier texts of one; a user's messages, and rooms."""
+"""Messages of a room, and what features have of one; a user's messages, and rooms."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -6,8 +6,6 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.features.attachments import reading as attachments
-from headrace.features.replies.routes import RepliesQuery, ReplyPage, list_replies
 from headrace.services.reading import reading
 from headrace.stage.chosen import routes_of
 from headrace.streams.chat.messages.conversations import (
@@ -16,7 +14,6 @@ from headrace.streams.chat.messages.conversations import (
     list_conversations,
 )
 from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
-from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 
@@ -27,10 +24,6 @@ ROUTES = {
     "GET /rooms/{roomId}/messages": Route(
         read_room, READ, RoomPath, query=RoomPageRequest, answer=RoomMessagePage, errors=PAGE
     ),
-    "GET /rooms/{roomId}/messages/{key}/replies": Route(
-        list_replies, READ, MessagePath, query=RepliesQuery, answer=ReplyPage, errors=PAGE
-    ),
-    "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
     "GET /users/{userId}/messages": Route(
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
     ),

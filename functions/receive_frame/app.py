@@ -7,9 +7,11 @@ from headrace.bootstrap.api import frame_api
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
 from headrace.stage.chosen import routes_of
+from headrace.stage.registry import STREAMS
 from headrace.streams.chat.live.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import MESSAGE
 
+CHAT = STREAMS[MESSAGE]
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 ERRORS = (InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable)
 

@@ -5,7 +5,10 @@ from headrace.bootstrap.api import http_api
 from headrace.core.errors import NotFound
 from headrace.delivery.http_routes import batch, single
 from headrace.stage.chosen import routes_of
-from headrace.streams.chat.stream import CHAT
+from headrace.stage.registry import STREAMS
+from headrace.streams.chat.stream import MESSAGE
+
+CHAT = STREAMS[MESSAGE]
 
 ROUTES = {
     "POST /rooms/{roomId}/messages": single(CHAT, "roomId", errors=(NotFound,)),

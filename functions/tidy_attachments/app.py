@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.teller import attachment_tidier
+from headrace.features.attachments.tidier import run
 
 
 def handler(event: dict[str, Any], context: Any) -> None:
     """Read the bucket, and delete what has expired."""
-    attachment_tidier().run(lambda: float(context.get_remaining_time_in_millis()) / 1000)
+    run(lambda: float(context.get_remaining_time_in_millis()) / 1000)

@@ -32,6 +32,7 @@ from headrace.exports.user import UserSources
 from headrace.exports.withdrawal import ExportEraser
 from headrace.features.ads import people as ads
 from headrace.features.ads.stream import ADS
+from headrace.features.attachments.people import erase_files, files_of_room, files_of_user
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
@@ -50,7 +51,6 @@ from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, Dynamo
 from headrace.streams.chat.rooms.invitations import Invitation
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
-from headrace.streams.chat.stream import CHAT
 from tests.contract.tables import described, index
 from tests.fakes.clock import FixedClock
 from tests.fakes.files import MemoryFiles, memory_attachments
@@ -59,7 +59,7 @@ from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.fakes.ski import MemoryResorts
 from tests.fakes.storage import MemoryCache, MemoryObjects
 from tests.worlds.message_changes import CHANGES, DynamoMessageChanges, remover
-from tests.worlds.senders import caller
+from tests.worlds.senders import CHAT, caller
 
 NOW = 1_763_719_258_000_000
 ANN, SKIER_ID = "ann-of-the-test", 774_412_003
@@ -110,7 +110,7 @@ class World:
         self.attachments = memory_attachments(self.uploads)
         self.counts = ReactionCounts(self.changes, self.clock)
         remove = remover(self.changes, lambda: self.attachments, self.counts)
-        chat = ChatEraser(self.dynamodb, "EMessages", remove, self.attachments, self.log, late, self.clock)
+        chat = ChatEraser(self.dynamodb, "EMessages", remove, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
@@ -119,7 +119,7 @@ class World:
         clicks, rides = (DynamoTable(self.dynamodb, name, "rows") for name in ("EClicks", "ERides"))
         steps = [
             ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
-            chat.attachments,
+            partial(erase_files, self.attachments),
             chat.messages,
             partial(erase_reactions, self.changes, self.counts, self.log),
             partial(erase_changes, self.changes, self.clock),
@@ -148,15 +148,21 @@ class World:
             "ERooms",
             "EMemberships",
             "EConnections",
-            self.attachments,
             lambda user_id, skier_id: [
+                partial(files_of_user, self.attachments, user_id),
                 exported(self.changes, user_id, "changes", EDITS),
                 exported(self.changes, user_id, "reactions", REACTIONS),
                 partial(ads._lines, clicks, user_id),
                 *([] if skier_id is None else [partial(lines_of, "rides", ski.rides_of, rides, skier_id)]),
             ],
         )
-        room = RoomSources(self.rooms, self.memberships, messages, self.attachments, self.clock)
+        room = RoomSources(
+            self.rooms,
+            self.memberships,
+            messages,
+            lambda seen: [partial(files_of_room, self.attachments, seen)],
+            self.clock,
+        )
         self.export_tasks = Tasks()
         self.exporter = Exporter(
             {"user": user.of, "room": room.of},

@@ -22,11 +22,11 @@ from headrace.stage import chosen, registry
 from headrace.streams.chat.message_row import place_of
 from headrace.streams.chat.rooms.memberships import Change
 from headrace.streams.chat.rooms.rooms import Room
-from headrace.streams.chat.stream import CHAT, item_of
+from headrace.streams.chat.stream import item_of
 from tests.contract.tables import MESSAGES, described
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.worlds.functions import routes_of
-from tests.worlds.senders import TABLE
+from tests.worlds.senders import CHAT, TABLE
 from tests.worlds.write_path import http_event
 
 

@@ -15,13 +15,13 @@ import pytest
 from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.times import iso, micros_of
-from headrace.streams.chat.stream import CHAT
 from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_attachments import files, uploaded
 from tests.e2e.test_changes import path, posted
 from tests.e2e.test_dead_letters import Queues
 from tests.e2e.test_rooms import MEMBERS, bring, ok
+from tests.worlds.senders import CHAT
 
 PATIENCE = 100.0
 """Seconds for an erasure, whose second round begins 18 s after the first, and the third one 9 s later."""

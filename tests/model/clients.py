@@ -14,13 +14,13 @@ from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.core.stream import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.stream import CHAT
 from tests.model.base import RECEIVES, Base
 from tests.model.ledger import EventKey
 from tests.model.poison import POISON, POISON_EVENTS, envelope
 from tests.model.process import When
 from tests.model.senders import CALLERS, ClientEvent, callers, client_events, complete_events
 from tests.model.world import DELIVERY_LIMIT, QUEUES
+from tests.worlds.senders import CHAT
 
 queues = st.sampled_from(names.persist_queues(QUEUES))
 calls = st.integers(1, 6)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.paging.request import PageRequest
+from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.api.params import UserPath
 from headrace.core.json import encode_object
 from headrace.exports.room import RoomSources
@@ -16,8 +16,8 @@ from headrace.exports.tasks import ROOM as OF_A_ROOM
 from headrace.exports.tasks import Task
 from headrace.exports.user import UserSources
 from headrace.features.edits.versions import VersionServices, list_versions
-from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
-from headrace.features.replies.routes import RepliesQuery, list_replies
+from headrace.features.reactions.reactors import list_reactions
+from headrace.features.replies.routes import list_replies
 from headrace.stage.registry import tells
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
@@ -81,13 +81,13 @@ class Readers:
             if "replyTo" in item:
                 parent = MessagePath(roomId=ROOM, key=item["replyTo"])
                 self._show(
-                    "replies", json.loads(encode_object(self._ask(list_replies, parent, RepliesQuery())))["items"]
+                    "replies", json.loads(encode_object(self._ask(list_replies, parent, ListRequest())))["items"]
                 )
             if item["userId"] == "alice":
                 texts = self._ask(list_versions, path, services=self._versions)["items"]
                 self._raise("versions", item["key"], (0, f"{len(texts):05d}") if texts else (2, ""))
                 assert texts == [] or "deletedAt" not in item
-            reactors = self._ask(list_reactions, path, ReactionsQuery())["items"]
+            reactors = self._ask(list_reactions, path, ListRequest())["items"]
             if "deletedAt" in item:
                 assert reactors == []
         self._show_conversations(items)
@@ -99,13 +99,13 @@ class Readers:
         """The messages of an export of the room by its owner, and of one of each user."""
         world, client = self._world, _Client(self._world)
         rooms = DynamoMessages(client, TABLE.table, "messages")
-        room = RoomSources(world.rooms, world.memberships, rooms, world.attachments(), world.clock)
+        room = RoomSources(world.rooms, world.memberships, rooms, lambda _seen: [], world.clock)
         found = room.of(Task(OF_A_ROOM, ROOM, "alice", ""))
         assert found is not None
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
-        user = UserSources(client, TABLE.table, "", "", "", "", "", world.attachments(), lambda _user: [])
+        user = UserSources(client, TABLE.table, "", "", "", lambda _user, _skier: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))
             rows = [line | {"key": line["timestampSk"]} for page, _ in messages(None) for _, line in page]

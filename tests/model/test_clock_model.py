@@ -17,11 +17,10 @@ from headrace.core.items import Item
 from headrace.core.times import MINUTE, SECOND, iso, micros_of
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages import gate
-from headrace.streams.chat.stream import CHAT
 from tests.model.running import ASKED, settings_of
 from tests.worlds.chat_world import ChatWorld
 from tests.worlds.room_world import GROUP, caller
-from tests.worlds.senders import TABLE
+from tests.worlds.senders import CHAT, TABLE
 from tests.worlds.write_path import MESSAGES
 
 EXAMPLES = 200

@@ -24,7 +24,7 @@ from headrace.queues.sqs import to_text
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import GuardedStore
-from headrace.streams.chat.stream import CHAT, MESSAGE
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of
@@ -32,7 +32,7 @@ from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
 from tests.worlds.dead_letters import NO_SCREENS
-from tests.worlds.senders import NOW, TABLE
+from tests.worlds.senders import CHAT, NOW, TABLE
 
 QUEUES = {"chat": 2}
 DELIVERY_LIMIT = 2

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core.envelope import Envelope
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import NOW, message, sender
+from tests.worlds.senders import CHAT, NOW, message, sender
 from tests.worlds.write_path import ROOM_POST, WritePath
 
 ENVELOPE = Envelope("chat", "c-1", NOW, [CHAT.accept(message(), sender()).event]).encode()

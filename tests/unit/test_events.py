@@ -12,9 +12,9 @@ from headrace.core.envelope import decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.stream import TableSettings
 from headrace.features.attachments.files import names_of
-from headrace.streams.chat.stream import CHAT
 from rehearsal.events import uploads
 from tests.unit.template_stack import ROOT, TemplateStack
+from tests.worlds.senders import CHAT
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))
 WEBSOCKET = {"authorize_connection", "track_connections", "renew_connection", "receive_frame", "read_frame"}

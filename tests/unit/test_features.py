@@ -20,11 +20,13 @@ from tests.worlds.functions import FUNCTIONS, ROOT
 
 LOOK = """
 import importlib.util, json, sys
+from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import rows_of
-functions, kinds = map(json.loads, sys.argv[1:])
+functions, kinds, fields = map(json.loads, sys.argv[1:])
 from headrace.stage import chosen
+from headrace.stage.registry import STREAMS
 found = {"routes": {}}
 left_out = {each for feature in chosen.FEATURES if feature not in chosen.CHOSEN for each in feature.functions}
 for function in functions:
@@ -35,9 +37,15 @@ for function in functions:
     spec.loader.exec_module(app)
     found["routes"][function] = list(getattr(app, "ROUTES", {}))
 found["actions"] = chosen.actions()
-events = Envelope("chat", "c", "2026-01-01T00:00:00.000000Z", [{"change": kind} for kind in kinds])
-rows = rows_of(events.encode(), {"chat": TableSettings(table="t")}).rows
-found["kinds"] = [row.event["change"] for row in rows if row.poison.reason != "unknown_kind"]
+def rows(events):
+    envelope = Envelope("chat", "c", "2026-01-01T00:00:00.000000Z", events)
+    return rows_of(envelope.encode(), {"chat": TableSettings(table="t")}).rows
+found["kinds"] = [row.event["change"] for row in rows([{"change": kind} for kind in kinds])
+                  if row.poison.reason != "unknown_kind"]
+plain = STREAMS["chat"].accept({"roomId": "r", "message": "m"}, SenderContext("u", "u", False, 0)).event
+found["fields"] = [name for name, row in zip(fields, rows([plain | {name: 1} for name in fields]))
+                   if row.poison.message != f"{name} is not a field of this event"]
+found["sent"] = list(STREAMS["chat"].incoming.model_fields)
 found["modules"] = [name for name in sys.modules if name.startswith("headrace.features.")]
 print(json.dumps(found))
 """
@@ -48,7 +56,8 @@ def look(features: str) -> dict[str, Any]:
     environ = {"PYTHONPATH": str(ROOT / "layers" / "headrace"), "PATH": os.environ["PATH"]}
     environ |= {"STAGE_FEATURES": features, "AWS_DEFAULT_REGION": "us-east-1"}
     environ |= dict.fromkeys(("ROOMS_TABLE", "MEMBERSHIPS_TABLE", "CHAT_MESSAGES_TABLE"), "t")
-    command = [sys.executable, "-c", LOOK, json.dumps(FUNCTIONS), json.dumps(list(registry.STREAMS["chat"].kinds))]
+    names = [FUNCTIONS, list(registry.STREAMS["chat"].kinds), [name for each in FEATURES for name in each.fields]]
+    command = [sys.executable, "-c", LOOK, *map(json.dumps, names)]
     done = subprocess.run(command, env=environ, cwd=ROOT, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -75,6 +84,7 @@ def test_a_feature_that_is_left_out_leaves_nothing_of_it(left_out: Feature, whol
         left = {key for each in gone for key in declared(each, function)}
         assert {*whole["routes"][function]} - {*found["routes"][function]} == left, function
     assert lost("actions") == {action for each in gone for action in each.actions}
+    assert lost("fields") == lost("sent") == {name for each in gone for name in each.fields}
     assert lost("kinds") == {kind for kinds in registry._parts("KINDS", gone) for kind in kinds}
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = tracked(ROOT / "functions", "app.py")
 PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams", "erasure", "exports"]
-PACKAGES += ["services", "stage", "delivery", "features", "operations", "bootstrap"]
+PACKAGES += ["stage", "services", "delivery", "features", "operations", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
 TOP_LEVEL = {

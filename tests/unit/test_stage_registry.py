@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from headrace.features.attachments import storing as attachments
 from headrace.features.attachments.files import names_of
 from headrace.features.edits import storing as edits
 from headrace.features.edits.change import KIND as EDIT
 from headrace.features.reactions import storing as reactions
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KIND as REACTION
-from headrace.services import shared
 from headrace.stage import registry
 from tests.worlds.change_world import ChangeWorld
 
@@ -23,7 +23,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> ChangeWorld:
     world = ChangeWorld()
     monkeypatch.setattr(edits, "changes", lambda: world.store)
     monkeypatch.setattr(reactions, "counts", lambda: ReactionCounts(world.store, world.clock))
-    monkeypatch.setattr(shared, "attachments", world.attachments)
+    monkeypatch.setattr(attachments, "attachments", world.attachments)
     given = {"rooms": world.rooms, "memberships": world.memberships, "message_table": world.store}
     for name, each in {**given, "clock": world.clock, "live_hook": world.copies.hook}.items():
         monkeypatch.setattr(edits, name, lambda each=each: each)
@@ -41,7 +41,7 @@ def changed(world: ChangeWorld) -> dict[str, Any]:
 
 def test_the_rows_of_features_are_checked_and_applied_by_their_hooks(world: ChangeWorld) -> None:
     assert [kind for kind, _ in registry.hooks_before()] == [EDIT.name, REACTION.name]
-    assert [kind for kind, _ in registry.hooks_after()] == [EDIT.name, REACTION.name, "ski"]
+    assert [kind for kind, _ in registry.hooks_after()] == ["chat", EDIT.name, REACTION.name, "ski"]
 
 
 def test_what_is_kept_beside_a_message_is_removed_with_it(world: ChangeWorld) -> None:
@@ -72,4 +72,6 @@ def test_a_user_is_erased_and_exported_from_every_feature(monkeypatch: pytest.Mo
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("CACHE_ENDPOINT", "127.0.0.1:6379")
 
-    assert len(registry.erases()) == len(registry.exported("ann", "7")) == 4
+    steps = [*registry.erases_first(), *registry.erases()]
+
+    assert len(steps) == len(registry.exported("ann", "7")) == 5

@@ -11,17 +11,14 @@ from headrace.core.errors import UserError
 from headrace.core.items import Item
 from headrace.core.stream import Reason, ValidatedEvent
 from headrace.core.times import SECOND, iso
-from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
 from tests.worlds.live_world import Live
 from tests.worlds.message_changes import MessageChanges, accept
 from tests.worlds.room_world import TRUSTED, RoomWorld, caller
-from tests.worlds.senders import TABLE, sender
+from tests.worlds.senders import CHAT, TABLE, sender
 from tests.worlds.write_path import MESSAGES, chat_batch
-
-CHAT = STREAMS[MESSAGE]
 
 
 class ChangeWorld(RoomWorld):

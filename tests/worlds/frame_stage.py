@@ -20,12 +20,12 @@ from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag
 from headrace.streams.chat.messages.room_log import Batch, LoggedFrame
 from headrace.streams.chat.rooms.rooms import RoomAccess
-from headrace.streams.chat.stream import CHAT, item_of
+from headrace.streams.chat.stream import item_of
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.room_world import RoomWorld
-from tests.worlds.senders import CLOCK, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, TABLE, message, sender
 from tests.worlds.write_path import frame_event
 
 TICKS = CLOCK.now() // SECOND

@@ -10,12 +10,11 @@ from headrace.live.connections import SubscriberHints, live_marker
 from headrace.live.frames import LiveCopy
 from headrace.queues.names import live_queue
 from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
-from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, caller, message, sender
 
 
 class Live:

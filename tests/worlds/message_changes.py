@@ -10,6 +10,7 @@ from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings, ValidatedEvent
 from headrace.core.times import Clock
+from headrace.features.attachments.files import names_of
 from headrace.features.attachments.store import Attachments
 from headrace.features.edits import change
 from headrace.features.edits.dynamodb import DynamoChanges
@@ -80,7 +81,7 @@ def files_remover(attachments: Callable[[], Attachments]) -> Remove:
 
     def remove(message: Item) -> None:
         if "attachments" in message:
-            attachments().delete(message)
+            attachments().delete_files(names_of(message))
 
     return remove
 

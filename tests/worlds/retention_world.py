@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
-from headrace.api.paging.request import PageRequest
+from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode_object
 from headrace.core.keys import time_of
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.delivery.row_writer import Hooks
-from headrace.features.replies.routes import RepliesQuery, list_replies
+from headrace.features.replies.routes import list_replies
 from headrace.stage.registry import subject_of
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
@@ -22,7 +22,7 @@ from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
-from headrace.streams.chat.stream import CHAT, MESSAGE
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
@@ -31,7 +31,7 @@ from tests.worlds.history_world import body
 from tests.worlds.message_changes import EDIT, MessageChanges, accept
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
-from tests.worlds.senders import TABLE
+from tests.worlds.senders import CHAT, TABLE
 from tests.worlds.write_path import MESSAGES, chat_batch, put_or_find
 
 ROOM = "kitchen"
@@ -145,7 +145,7 @@ class RetentionWorld(ChatWorld):
         """The texts of all pages of replies to a message."""
         path, found, after = MessagePath(roomId=message["roomId"], key=self.key(message)), list[str](), None
         while True:
-            query = RepliesQuery(limit=limit, after=after)
+            query = ListRequest(limit=limit, after=after)
             page = list_replies(self.read, request_of(caller(user), self.clock.now(), path, query))
             shown = json.loads(encode_object(page))
             found += [item["message"] for item in shown["items"]]

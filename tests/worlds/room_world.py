@@ -29,7 +29,7 @@ from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
-from tests.worlds.senders import NOW, TABLE
+from tests.worlds.senders import CHAT, NOW, TABLE
 from tests.worlds.write_path import QUEUES, WritePath
 
 TRUSTED = "events:write"
@@ -41,6 +41,7 @@ LATER = "2009-05-01T11:00:00.000000Z"
 
 
 ONLINE = "GET /rooms/{roomId}/online"
+UPLOADS = "POST /rooms/{roomId}/attachments"
 
 
 class RoomWorld:
@@ -84,7 +85,7 @@ class RoomWorld:
         hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
         log = MemoryRoomLog(self.marks)
         channels = UserChannels(log, hints, self.live, clock)
-        joins = Joins(self.memberships, self.acceptor, channels)
+        joins = Joins(self.memberships, CHAT, self.acceptor, channels)
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(
@@ -97,12 +98,14 @@ class RoomWorld:
             joins,
             channels,
             lambda: cursors,
-            Uploading(RoomGate(rooms, self.memberships).check, memory_attachments(self.files), TABLE.retention_days),
             TABLE.retention_days,
         )
         online = OnlineServices(self.access, rooms, self.connections, LastChecks(self.marks))
         routes = routes_of("manage_rooms")
-        routes[ONLINE] = replace(routes[ONLINE], services=lambda: online)
+        check = RoomGate(rooms, self.memberships).check
+        uploading = Uploading(check, memory_attachments(self.files), TABLE.retention_days)
+        for key, own in {ONLINE: online, UPLOADS: uploading}.items():
+            routes[key] = replace(routes[key], services=lambda own=own: own)
         return http_handler(Api(routes, lambda: services, clock))
 
     def invitation_routes(self) -> Handler:

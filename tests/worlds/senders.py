@@ -6,11 +6,13 @@ from typing import Any
 
 from headrace.core.caller import Caller, SenderContext
 from headrace.core.stream import TableSettings
+from headrace.stage.registry import STREAMS
 from tests.fakes.clock import FixedClock
 
 NOW = "2025-11-21T10:00:58.722861Z"
 CLOCK = FixedClock(NOW)
 TABLE = TableSettings(table="ChatMessages", retention_days=30)
+CHAT = STREAMS["chat"]
 
 
 def caller(subject: str = "alice", *scopes: str, expires_at: int = 4_102_444_800) -> Caller:

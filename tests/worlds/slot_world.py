@@ -16,10 +16,10 @@ from headrace.api.params import read
 from headrace.core import keys, times
 from headrace.core.stream import Shards, Stream
 from headrace.storage.ports import Columns, Query
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
 from tests.worlds.functions import routes_of
+from tests.worlds.senders import CHAT
 
 SETTLE = 10
 START = "2025-11-21T10:00:00.000000Z"

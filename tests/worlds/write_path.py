@@ -25,12 +25,12 @@ from headrace.storage.ports import Store, Table
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHAT, MESSAGE
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.queues import MemoryLivePublisher, MemoryPublisher, MemoryRetryLane, Message
 from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
-from tests.worlds.senders import CLOCK, TABLE
+from tests.worlds.senders import CHAT, CLOCK, TABLE
 
 MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
 QUEUES = {"chat": 4, "ski": 1, "ads": 2}
@@ -61,7 +61,7 @@ class WritePath:
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """The answer of receive_frame to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
-        services = Sending(self.acceptor, self.gate, self.live, self.limiter)
+        services = Sending(STREAMS[MESSAGE], self.acceptor, self.gate, self.live, self.limiter)
         parts = (lambda: services, CLOCK, lambda: scope_prefix, lambda: self.limiter)
         return frame_handler(Api(routes_of("receive_frame"), *parts), actions=ACTIONS)(event)
 

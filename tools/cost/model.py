@@ -18,7 +18,7 @@ from headrace.core.items import size_of
 from headrace.core.stream import Stream, TableSettings
 from headrace.features.ads.stream import ADS
 from headrace.features.ski.stream import SKI
-from headrace.streams.chat.stream import CHAT
+from headrace.stage.registry import STREAMS
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 
@@ -62,6 +62,7 @@ TIME = "2025-11-21T10:00:58.722861Z"
 MESSAGE = {"roomId": "lobby", "message": "hello"}
 RIDE = {"skierID": 1, "resortID": 1, "seasonID": "2025", "dayID": 1, "time": 217, "liftID": 21}
 CLICK = {"adId": "a", "adType": "banner", "clickedAt": TIME, "clickId": "018f3c5e-7b1a-7c3d-9e2f-0a1b2c3d4e5f"}
+CHAT = STREAMS["chat"]
 SAMPLES: dict[str, tuple[Stream, dict[str, Any]]] = {"chat": (CHAT, MESSAGE), "ski": (SKI, RIDE), "ads": (ADS, CLICK)}
 """A small event of each stream."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.features.attachments.s3 import S3Files
-from headrace.features.attachments.store import STORED, WAITING, Attachments, Files, Found
+from headrace.features.attachments.store import Attachments, Files, Found
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
 from tests.fakes.files import PNG, MemoryFiles
@@ -65,15 +65,15 @@ def test_a_file_has_its_first_bytes_its_size_and_its_type(files: Any) -> None:
 def test_a_file_has_the_owner_that_was_set_last_and_a_missing_one_has_none(files: Any) -> None:
     files.put("a/hall/1")
 
-    for owner, state in (("message1", WAITING), ("message1", STORED), ("message2", WAITING)):
+    for owner, state in (("message1", "waiting"), ("message1", "stored"), ("message2", "waiting")):
         assert files.set_owner("a/hall/1", owner, state)
         assert files.look("a/hall/1", 8).owner == owner
-    assert not files.set_owner("a/hall/2", "message1", WAITING)
+    assert not files.set_owner("a/hall/2", "message1", "waiting")
 
 
 def test_an_export_has_a_whole_file_without_asking_for_its_tags(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     files.put("a/hall/1", PNG * 1000)
-    files.set_owner("a/hall/1", "message1", STORED)
+    files.set_owner("a/hall/1", "message1", "stored")
     if isinstance(files, S3Files):
         monkeypatch.setattr(files._client, "get_object_tagging", None)
     attachments = Attachments(lambda: files)
@@ -97,7 +97,7 @@ def test_the_bucket_knows_the_state_by_a_tag(s3: Uploading) -> None:
 
     s3.put("a/hall/1")
     found = [state()]
-    for each in (WAITING, STORED):
+    for each in ("waiting", "stored"):
         s3.set_owner("a/hall/1", "message1", each)
         found.append(state())
 
@@ -133,7 +133,7 @@ def test_an_upload_is_of_the_signed_length_and_type_and_replaces_no_file(s3: Upl
     assert sent(url, PNG + b"more", headers) == 403
     assert sent(url, PNG, headers) == 200
     assert sent(url, PNG, headers) == 412
-    s3.set_owner("a/hall/1", "message1", STORED)
+    s3.set_owner("a/hall/1", "message1", "stored")
     assert sent(url, PNG, headers) == 412
     found = s3.look("a/hall/1", 8)
     assert found is not None

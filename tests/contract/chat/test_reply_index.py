@@ -11,12 +11,13 @@ from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_
 from headrace.core.items import Item
 from headrace.core.room_shards import stored
 from headrace.core.times import Interval, iso
+from headrace.features.replies.field import thread
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.stream import REPLY_INDEX, THREAD, thread
+from headrace.streams.chat.stream import REPLY_INDEX, THREAD
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryReader
 

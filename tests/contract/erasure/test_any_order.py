@@ -7,6 +7,7 @@ import json
 from base64 import b32encode
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.tasks import Task
 from headrace.features.attachments.files import file_name, folder_of, names_of
-from headrace.features.attachments.storing import KeepHook
+from headrace.features.attachments.storing import keep
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -31,7 +32,7 @@ from headrace.storage.ports import Store
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHAT, MESSAGE
+from headrace.streams.chat.stream import MESSAGE
 from ops.copy_rows import put_if_absent
 from ops.erased import Erased
 from tests.contract.erasure_world import ANN, TABLES, World
@@ -40,6 +41,7 @@ from tests.fakes.files import PNG
 from tests.fakes.live import live_hook
 from tests.fakes.queues import MemoryDeadLane
 from tests.worlds.message_changes import CHANGES, MessageChanges
+from tests.worlds.senders import CHAT
 from tests.worlds.write_path import rabbit_event, received_event
 
 SETTINGS = {"chat": TableSettings(table="EMessages")}
@@ -57,9 +59,8 @@ class Stage(World):
         live = live_hook(self.cache, self.clock)
         changes = MessageChanges(self.changes, rooms, self.memberships, lambda: self.attachments, self.clock, live)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
-        keep = KeepHook(lambda: self.attachments)
         before = ((MESSAGE, messages.before_store), *changes.before)
-        after = ((MESSAGE, live.after_store), *changes.after, (MESSAGE, keep.after_store))
+        after = ((MESSAGE, live.after_store), *changes.after, (MESSAGE, partial(keep, self.attachments)))
         writer = RowWriter(store, SETTINGS, after, before, screen, ((MESSAGE, changes.known),))
         self.persister = Persister(writer, self.retry_lane, self.clock)
         self.sent: list[tuple[str, int, str, bytes]] = []

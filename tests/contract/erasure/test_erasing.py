@@ -18,11 +18,11 @@ from headrace.erasure.tasks import DONE, RUNNING, Task
 from headrace.features.edits.change import fold
 from headrace.queues.ports import RetryRecord
 from headrace.storage.dynamodb.client import DynamoClient
-from headrace.streams.chat.stream import CHAT
 from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill
 from tests.contract.tables import made
 from tests.fakes.queues import Message
 from tests.worlds.message_changes import CHANGES
+from tests.worlds.senders import CHAT
 
 
 @pytest.fixture

@@ -22,11 +22,11 @@ from headrace.features.attachments.files import file_name
 from headrace.features.edits.change import fold
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.memberships import Change, membership_event
-from headrace.streams.chat.stream import CHAT
 from tests.contract.erasure_world import ANN, NAMES, SKIER_ID, TABLES, World, fill
 from tests.contract.tables import made
 from tests.fakes.files import PNG
 from tests.worlds.message_changes import CHANGES
+from tests.worlds.senders import CHAT
 
 NOW = "2025-11-21T10:00:58.722861Z"
 KEYS = {each["TableName"]: [key["AttributeName"] for key in each["KeySchema"]] for each in TABLES}

@@ -18,10 +18,10 @@ from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
 from headrace.runtime.observability import Meter
 from headrace.stage.registry import STREAMS
-from headrace.streams.chat.stream import CHAT, MESSAGE
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
-from tests.worlds.senders import TABLE, caller, message
+from tests.worlds.senders import CHAT, TABLE, caller, message
 from tests.worlds.write_path import WritePath
 
 SETTLE = 10

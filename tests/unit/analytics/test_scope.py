@@ -6,7 +6,7 @@ import pytest
 
 from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import Span
-from headrace.streams.chat.stream import CHAT
+from tests.worlds.senders import CHAT
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,7 @@ from headrace.delivery import acceptor
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import NOW, caller, message
+from tests.worlds.senders import CHAT, NOW, caller, message
 from tests.worlds.write_path import WritePath
 
 LATER = "2025-11-21T10:01:00.000000Z"

@@ -20,10 +20,9 @@ from headrace.delivery.backlog import (
     SharedWaits,
 )
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.unit.api.rates.memory_commands import MemoryCommands
-from tests.worlds.senders import NOW, caller, message, sender
+from tests.worlds.senders import CHAT, NOW, caller, message, sender
 from tests.worlds.write_path import BATCH_POST, CLOCK, ROOM_POST, WritePath, frame_event, http_event, rabbit_event
 
 LIMIT = 30

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from headrace.core.envelope import Envelope
 from headrace.queues.ports import RetryRecord
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import NOW, message, sender
+from tests.worlds.senders import CHAT, NOW, message, sender
 from tests.worlds.write_path import WritePath, rabbit_event, received_event
 
 

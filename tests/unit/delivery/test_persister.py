@@ -14,8 +14,7 @@ from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.delivery.records import rows_of
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import MESSAGE_BYTES, from_text, to_text
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, sqs_event
 
 

@@ -12,11 +12,10 @@ from headrace.delivery.row_writer import RowWriter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import BreakerRule
 from headrace.storage.ports import GuardedStore, Table
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane
 from tests.unit.template_stack import ROOT, TemplateStack
-from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, received_event
 
 

@@ -11,8 +11,7 @@ from headrace.core.errors import FollowUpUnavailable, StoreThrottled
 from headrace.delivery.retry_schedule import RECEIVES, THROTTLED_SECONDS
 from headrace.operations.dead_letter import examine
 from headrace.queues.ports import ReceivedLetter, RetryRecord
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, received_event
 
 

@@ -16,10 +16,9 @@ from headrace.live.push_service import PushService
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, logger
 from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.queues import QueuedMessage
 from tests.worlds.live_world import Live
-from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, frame_event, received_event
 
 INVOCATION = "invocation-1"

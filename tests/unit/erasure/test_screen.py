@@ -20,9 +20,8 @@ from headrace.features.ads.stream import ADS
 from headrace.features.ski.stream import SKI
 from headrace.queues.ports import RetryRecord
 from headrace.stage.registry import STREAMS
-from headrace.streams.chat.stream import CHAT
 from tests.worlds.message_changes import CHANGES
-from tests.worlds.senders import CLOCK, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, TABLE, message, sender
 from tests.worlds.write_path import WritePath
 
 HASHES = PersonHashes(lambda: "a secret")

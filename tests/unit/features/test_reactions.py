@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.api.paging.request import PageRequest
+from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.core.errors import (
     Conflict,
     Forbidden,
@@ -23,17 +23,17 @@ from headrace.features.edits.change import changes_by
 from headrace.features.reactions import counts as reactions
 from headrace.features.reactions.counts import SHOWN_VALUES
 from headrace.features.reactions.gate import MOST_REACTIONS
-from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
+from headrace.features.reactions.reactors import list_reactions
 from headrace.streams.chat.message_row import SHOWN_REACTIONS
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.positions import STORED_AT
-from headrace.streams.chat.stream import CHAT, UNCHECKED
+from headrace.streams.chat.stream import UNCHECKED
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.message_changes import CHANGES
 from tests.worlds.requests import request_of
 from tests.worlds.retention_world import RetentionWorld
 from tests.worlds.room_world import caller
-from tests.worlds.senders import TABLE, sender
+from tests.worlds.senders import CHAT, TABLE, sender
 
 
 def shown(world: ChangeWorld, message: dict[str, Any]) -> dict[str, int]:
@@ -457,7 +457,7 @@ def listed(world: RetentionWorld, message: dict[str, Any], user: str = "bob", li
     """Who reacted with what, from all pages."""
     path, found, after = MessagePath(roomId=message["roomId"], key=world.key(message)), list[tuple[str, str]](), None
     while True:
-        query = ReactionsQuery(limit=limit, after=after)
+        query = ListRequest(limit=limit, after=after)
         page = list_reactions(world.read, request_of(caller(user), world.clock.now(), path, query))
         found += [(each["userId"], each["value"]) for each in page["items"]]
         if not page["hasMore"]:

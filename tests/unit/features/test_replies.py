@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from headrace.api.paging.request import ListRequest
 from headrace.core.errors import Forbidden, InvalidCursor, NotFound
 from headrace.core.times import MINUTE, SECOND, iso
-from headrace.features.replies.routes import RepliesQuery, list_replies
+from headrace.features.replies.routes import list_replies
+from headrace.stage.registry import STREAMS
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.stream import CHAT, THREAD
+from headrace.streams.chat.stream import MESSAGE, THREAD
 from tests.worlds.requests import request_of
 from tests.worlds.retention_world import RetentionWorld
 from tests.worlds.room_world import caller
@@ -91,7 +93,7 @@ def test_a_cursor_is_of_one_message_and_a_room_has_to_exist() -> None:
 
     def page(message: dict[str, Any], room: str = "kitchen", **query: Any) -> Any:
         path = MessagePath(roomId=room, key=world.key(message))
-        return list_replies(world.read, request_of(caller("bob"), world.clock.now(), path, RepliesQuery(**query)))
+        return list_replies(world.read, request_of(caller("bob"), world.clock.now(), path, ListRequest(**query)))
 
     cursor = page(first, limit=1)["next"]
     assert page(first, cursor=cursor)["hasMore"] is False
@@ -104,7 +106,7 @@ def test_a_cursor_is_of_one_message_and_a_room_has_to_exist() -> None:
 def test_a_message_that_is_no_reply_is_in_no_thread() -> None:
     world = RetentionWorld()
 
-    assert THREAD not in CHAT.item(world.message(1), 0, TABLE)
+    assert THREAD not in STREAMS[MESSAGE].item(world.message(1), 0, TABLE)
     assert "replyTo" not in world.message(1)
 
 

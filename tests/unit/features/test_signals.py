@@ -15,10 +15,9 @@ from headrace.live.signals import parse
 from headrace.queues.names import SIGNAL_QUEUE
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from headrace.streams.chat.stream import CHAT
 from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.room_world import TRUSTED, RoomWorld, caller
-from tests.worlds.senders import CLOCK, NOW
+from tests.worlds.senders import CHAT, CLOCK, NOW
 from tests.worlds.write_path import QUEUES, WritePath, frame_event
 
 

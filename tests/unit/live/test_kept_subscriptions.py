@@ -13,12 +13,11 @@ from headrace.core.times import SECOND, iso
 from headrace.live.connections import KEPT_SECONDS, KeptRows, SubscriberHints
 from headrace.live.push_service import PushService
 from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP
-from tests.worlds.senders import CLOCK, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, TABLE, message, sender
 
 USERS = ("alice", "bob", "carol")
 STEPS = st.lists(

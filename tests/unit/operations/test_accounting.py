@@ -11,8 +11,7 @@ from headrace.core.envelope import Envelope
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import NOW, caller, message, sender
+from tests.worlds.senders import CHAT, NOW, caller, message, sender
 from tests.worlds.write_path import WritePath
 
 

@@ -13,11 +13,10 @@ from headrace.features.edits.deleted_texts import SECONDS, DeletedTexts
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letter_texts import LetterBodies
 from headrace.queues.ports import RetryRecord
-from headrace.streams.chat.stream import CHAT
 from tests.unit.delivery.test_persister import envelope, event
 from tests.worlds.dead_letters import Dead
 from tests.worlds.message_changes import CHANGES
-from tests.worlds.senders import NOW, TABLE, sender
+from tests.worlds.senders import CHAT, NOW, TABLE, sender
 from tests.worlds.write_path import row_of
 
 

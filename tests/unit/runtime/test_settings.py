@@ -20,7 +20,7 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.services.shared import broker_settings
-from headrace.streams.chat.stream import CHAT
+from tests.worlds.senders import CHAT
 
 WRITE = {
     "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671",

@@ -10,11 +10,10 @@ from headrace.core.items import Item
 from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from headrace.stage import registry
-from headrace.streams.chat.stream import CHAT
 from ops.replay import TABLES
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.message_changes import CHANGES
-from tests.worlds.senders import TABLE, sender
+from tests.worlds.senders import CHAT, TABLE, sender
 from tests.worlds.ski_world import ride
 
 AT = "2025-11-19T10:00:00.000000Z"

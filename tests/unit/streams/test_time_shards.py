@@ -18,9 +18,9 @@ from headrace.core.stream import Shards, Stream, TableSettings
 from headrace.features.ads.stream import ADS
 from headrace.features.ski.resort_days import ResortDays
 from headrace.features.ski.stream import SKI, ResortDay
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
+from tests.worlds.senders import CHAT
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
 
 START = "2025-11-21T10:00:30.000000Z"

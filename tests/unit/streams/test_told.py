@@ -19,11 +19,10 @@ from headrace.features.ski.stream import tell as tell_of_rides
 from headrace.stage.chosen import told_types
 from headrace.stage.registry import STREAMS, tells
 from headrace.streams.chat.message_row import ERASED
-from headrace.streams.chat.stream import CHAT
 from headrace.streams.chat.told import STORED
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.change_world import ChangeWorld
-from tests.worlds.senders import TABLE, sender
+from tests.worlds.senders import CHAT, TABLE, sender
 from tests.worlds.ski_world import ride
 
 CLICK = {"adId": "ad-1", "userId": "alice", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z", "clickId": "c-1"}

@@ -12,7 +12,6 @@ from headrace.core.caller import HashAddress, without_hash
 from headrace.core.stream import Gate
 from headrace.delivery.acceptor import Acceptor, Gates
 from headrace.delivery.backlog import BacklogLimit, SharedWaits
-from headrace.features.attachments.accepting import AttachmentGate
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
@@ -22,7 +21,6 @@ from headrace.runtime.settings import (
 )
 from headrace.services.rooms import impatient_rooms
 from headrace.services.shared import (
-    attachments,
     broker_settings,
     clock,
     rate_limiter,
@@ -31,7 +29,7 @@ from headrace.services.shared import (
     separate_cache,
 )
 from headrace.stage.chosen import gates_of
-from headrace.stage.registry import hash_address
+from headrace.stage.registry import STREAMS, hash_address
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.stream import MESSAGE
 
@@ -47,7 +45,7 @@ def frame_sending() -> Sending:
 
     limiter = rate_limiter()
     sending = acceptor(gates(), limiter, backlog=backlog_limit())
-    return Sending(sending, room_gate(), publisher().live_publisher(), limiter)
+    return Sending(STREAMS[MESSAGE], sending, room_gate(), publisher().live_publisher(), limiter)
 
 
 @functools.cache
@@ -58,9 +56,8 @@ def http_acceptor() -> Acceptor:
 
 def gates() -> Gates:
     """Decide which events may be written, by their kinds."""
-    files = AttachmentGate(lambda: attachments(is_impatient=True))
-    core: dict[str, Sequence[Gate]] = {MESSAGE: (room_gate(), files)}
-    return lambda kind: core.get(kind) or gates_of(kind)
+    core: dict[str, Sequence[Gate]] = {MESSAGE: (room_gate(),)}
+    return functools.cache(lambda kind: (*core.get(kind, ()), *gates_of(kind)))
 
 
 @functools.cache

@@ -14,10 +14,11 @@ from headrace.runtime.settings import RoomSettings
 from headrace.services.connections import connections, subscriber_hints
 from headrace.services.messages import room_log
 from headrace.services.rooms import access, memberships, rooms
-from headrace.services.shared import attachments, cache, clock, cursors, dynamodb, rate_limiter, separate_cache
+from headrace.services.shared import cache, clock, cursors, dynamodb, rate_limiter, separate_cache
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
 from headrace.streams.chat.rooms.retention import MOST_DAYS
+from headrace.streams.chat.stream import MESSAGE
 
 if TYPE_CHECKING:
     from headrace.streams.chat.live.subscriptions import Subscriptions
@@ -53,17 +54,15 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
-    from headrace.features.attachments.uploads import Uploading
+    from headrace.stage.registry import STREAMS
     from headrace.streams.chat.live.channels import UserChannels
-    from headrace.streams.chat.messages.gate import RoomGate
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     hints = subscriber_hints()
     channels = UserChannels(room_log(), hints, publisher().live_publisher(), clock())
-    joins = Joins(memberships(), acceptor(), channels)
-    days = RoomSettings.read().chat_retention_days
+    joins = Joins(memberships(), STREAMS[MESSAGE], acceptor(), channels)
     return RoomServices(
         rooms(),
         memberships(),
@@ -74,6 +73,5 @@ def room_services() -> RoomServices:
         joins,
         channels,
         cursors,
-        Uploading(RoomGate(rooms(), memberships()).check, attachments(), days),
-        days or MOST_DAYS,
+        RoomSettings.read().chat_retention_days or MOST_DAYS,
     )

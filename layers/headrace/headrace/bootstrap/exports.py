@@ -13,8 +13,8 @@ from headrace.exports.routes import ExportServices
 from headrace.exports.user import UserSources
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings, table_settings
-from headrace.services.shared import attachments, clock, dynamodb, person_hashes
-from headrace.stage.registry import exported
+from headrace.services.shared import clock, dynamodb, person_hashes
+from headrace.stage.registry import exported, exported_of_room
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
@@ -50,14 +50,13 @@ def exporter() -> Exporter:
         rooms.rooms_table,
         rooms.memberships_table,
         ConnectionSettings.read().connections_table,
-        attachments(),
         exported,
     )
     room = RoomSources(
         DynamoRooms(dynamodb(), rooms.rooms_table),
         DynamoMemberships(dynamodb(), rooms.memberships_table),
         DynamoMessages(dynamodb(), messages, "messages"),
-        attachments(),
+        exported_of_room,
         clock(),
     )
     return Exporter(

@@ -11,7 +11,6 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.screen import ErasureScreen
-from headrace.features.attachments.storing import KeepHook
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
@@ -27,7 +26,6 @@ from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import (
-    attachments,
     clock,
     dynamodb,
     late_events,
@@ -66,7 +64,6 @@ def persister() -> Persister:
     after = (
         (MESSAGE, live_hook().after_store),
         *hooks_after(),
-        (MESSAGE, KeepHook(attachments).after_store),
         *((each.name, late_events(each).after_store) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )

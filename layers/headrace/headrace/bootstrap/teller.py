@@ -1,9 +1,8 @@
-"""Builds what runs behind the tables: what tells others, the archive, and what deletes the files of messages."""
+"""Builds what runs behind the tables: what tells others, and the archive."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 from headrace.delivery.archive_tidier import Tidier
 from headrace.delivery.archiver import Archiver
@@ -11,13 +10,9 @@ from headrace.delivery.teller import Teller, ToldStream
 from headrace.queues.sqs import SqsRetryLane
 from headrace.queues.targets import TIMEOUT, target_of
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ArchiveSettings, ObserveSettings, RoomSettings, TellSettings
-from headrace.services.shared import attachments, clock, dynamodb
+from headrace.runtime.settings import ArchiveSettings, ObserveSettings, TellSettings
 from headrace.stage.registry import STREAMS, archived, tells
 from headrace.storage.s3 import S3Objects
-
-if TYPE_CHECKING:
-    from headrace.features.attachments.tidier import AttachmentTidier
 
 OBJECT_SECONDS = 10.0
 """For an answer of S3 with some megabytes."""
@@ -51,16 +46,3 @@ def archiver() -> Archiver:
 def tidier() -> Tidier:
     """Tidies the archive."""
     return Tidier(objects())
-
-
-@functools.cache
-def attachment_tidier() -> AttachmentTidier:
-    """Deletes the files of messages that have expired."""
-    # Imported here: no other function of this module needs it.
-    from headrace.features.attachments.tidier import AttachmentTidier
-    from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-    from headrace.streams.chat.rooms.rooms import CachedRooms
-
-    settings = RoomSettings.read()
-    rooms = CachedRooms(DynamoRooms(dynamodb(), settings.rooms_table))
-    return AttachmentTidier(attachments(), rooms.retentions, clock())

@@ -15,9 +15,9 @@ class Feature:
     """What is known of a feature before it is imported.
 
     ``parts`` and ``routes`` name modules of its folder: of each part, which is an object of that name there, and of the
-    routes that it adds to each function. ``functions`` are its own. The keys of its rows begin with ``prefixes``. It
-    gates events of the kinds in ``gates``, adds ``actions`` to the WebSocket API, and tells others events of the types
-    in ``tells``.
+    routes that it adds to each function. ``functions`` are its own. It adds ``fields`` to messages. The keys of its
+    rows begin with ``prefixes``. It gates events of the kinds in ``gates``, adds ``actions`` to the WebSocket API, and
+    tells others events of the types in ``tells``.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Feature:
     parts: Mapping[str, str] = field(default_factory=dict)
     routes: Mapping[str, str] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
@@ -35,11 +36,13 @@ def chosen(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, 
     """The features of a stage: those with ``names``, in the order of ``features``, which is that of their hooks.
 
     Raises:
-        ConfigurationError: a name is unknown, two features have one name or one prefix, or one is without a feature
+        ConfigurationError: a name is unknown, two features have one name, field or prefix, or one is without a feature
             that it needs.
     """
     known = [each.name for each in features]
-    for what, used in (("name", known), ("prefix", [prefix for each in features for prefix in each.prefixes])):
+    prefixes = [prefix for each in features for prefix in each.prefixes]
+    fields = [name for each in features for name in each.fields]
+    for what, used in (("name", known), ("field", fields), ("prefix", prefixes)):
         if len({*used}) < len(used):
             raise ConfigurationError(f"two features have one {what}: {', '.join(used)}")
     wanted = {*names}

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
@@ -179,6 +188,13 @@ def _reader(
     return read
 
 
+def extended(model: type[Model], fields: Mapping[str, tuple[Any, str]]) -> type[Model]:
+    """``model`` with more fields, which can be left out: by name, the type and the accepted form of each."""
+    more: Any = {name: (type, Field(default=None, description=form)) for name, (type, form) in fields.items()}
+    built = {"defer_build": False}
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, __cls_kwargs__=built, **more)
+
+
 def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEvent:
     """``error`` as an InvalidEvent that names each field, its value and its accepted form."""
     return InvalidEvent(details=field_errors(model, error))
@@ -206,6 +222,7 @@ _MESSAGES = {
     "less_than_equal": "is out of range",
     "int_parsing_size": "is out of range",
     "extra_forbidden": "is not a field of this event",
+    "none_required": "is not a field of this event",
 }
 
 

@@ -42,6 +42,8 @@ Pages = Iterator[tuple[list[Line], Item | None]]
 """Lines, and the place behind them; ``None`` at the end."""
 Source = Callable[[Item | None], Pages]
 """Lines from a place on. A place belongs to its source."""
+Seen = Callable[["Item | None"], Iterator[tuple[list[Item], "Item | None"]]]
+"""Pages of the rows that somebody may read, from a place on, each with the place behind it."""
 Find = Callable[[Any, str, "Item | None"], Iterator[tuple[list[Item], "Item | None"]]]
 """Finds the rows of a table that name a person, from a place on."""
 

@@ -7,7 +7,6 @@ instead of the user.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 from functools import partial
 
 from headrace.analytics.generations import LateEvents
@@ -17,7 +16,6 @@ from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Progress, Target
 from headrace.core.times import Clock, iso
 from headrace.erasure.finders import messages_of, notices_of
-from headrace.features.attachments.store import Attachments
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
@@ -45,29 +43,16 @@ class ChatEraser:
         client: AwsClient,
         table: str,
         remove: Remove,
-        attachments: Attachments,
         log: RoomLog,
         late: LateEvents,
         clock: Clock,
     ) -> None:
         self._table = DynamoMessages(client, table, "messages")
         self._remove = remove
-        self._attachments = attachments
         self._log = log
         self._late = late
         self._clock = clock
         self._parallel = Parallel(AT_ONCE, "erasure")
-
-    def attachments(self, target: Target) -> Progress:
-        """Delete every file that the user had uploaded by then, also those that no message names.
-
-        A later one can be that of a message which is stored after the erasure, and stays.
-        """
-        until = datetime.fromisoformat(target.erased_at)
-        files = self._attachments.of_user(target.user_id)
-        for names in parts((name for name, uploaded in files if uploaded <= until), PART):
-            self._attachments.delete_files(names)
-            yield "attachments", len(names)
 
     def messages(self, target: Target) -> Progress:
         """Take the texts out of the user's messages, and the user out of these and of notices."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from headrace.core.items import Item
-from headrace.core.people import Pages, Source
+from headrace.core.people import Pages, Seen, Source
 from headrace.core.times import Clock
 from headrace.exports.lines import Omitted
 from headrace.exports.tasks import Task
-from headrace.features.attachments.files import ATTACHMENTS, names_of
-from headrace.features.attachments.store import Attachments
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
@@ -34,7 +32,7 @@ class RoomSources:
     rooms: Rooms
     memberships: Memberships
     messages: DynamoTable
-    attachments: Attachments
+    features: Callable[[Seen], Sequence[Source]]
     clock: Clock
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]] | None:
@@ -44,8 +42,8 @@ class RoomSources:
             return None
         scope = ReadScope(membership.intervals, lambda: room.retention)
         members = [partial(self._members, room)] if membership.is_open else []
-        messages = [partial(self._messages, room, scope), partial(self._attachments, room, scope)]
-        return [partial(self._room, room), *members, *messages], NOT_INCLUDED
+        seen = partial(self._seen, room, scope)
+        return [partial(self._room, room), *members, partial(_messages, seen), *self.features(seen)], NOT_INCLUDED
 
     def _room(self, room: Room, _: Item | None) -> Pages:
         yield [("room", room.to_body())], None
@@ -69,26 +67,16 @@ class RoomSources:
             ]
             yield [("members", row) for row in rows], {"userId": after} if more and after is not None else None
 
-    def _messages(self, room: Room, scope: ReadScope, start: Item | None) -> Pages:
-        for rows, place in self._seen(room, scope, start):
-            yield [("messages", item_of(row)) for row in rows], place
-
-    def _attachments(self, room: Room, scope: ReadScope, start: Item | None) -> Pages:
-        """The files of the messages, a line for each. A place is that of a page, and the last file that was written."""
-        page, last = (None, None) if start is None else (start["page"], start["last"])
-        for rows, following in self._seen(room, scope, page):
-            names = [name for row in rows for name in names_of(row)]
-            for name in names[names.index(last) + 1 if last in names else 0 :]:
-                yield [(ATTACHMENTS, self.attachments.exported(name))], {"page": page, "last": name}
-            page = following
-            if page is not None:
-                yield [], {"page": page, "last": None}
-
     def _seen(self, room: Room, scope: ReadScope, start: Item | None) -> Iterator[tuple[list[Item], Item | None]]:
         """Pages of the messages that the owner may read."""
         for rows, place in self.messages.query_pages("roomId", room.room_id, start, ConsistentRead=True):
             now = self.clock.now()
             yield [row for row in rows if scope.shows(row, now)], place
+
+
+def _messages(seen: Seen, start: Item | None) -> Pages:
+    for rows, place in seen(start):
+        yield [("messages", item_of(row)) for row in rows], place
 
 
 def owns(room: Room, membership: Membership) -> bool:

@@ -14,8 +14,6 @@ from headrace.core.people import Find, Line, Pages, Source, lines_of
 from headrace.erasure import finders
 from headrace.exports.lines import Omitted
 from headrace.exports.tasks import Task
-from headrace.features.attachments.files import ATTACHMENTS
-from headrace.features.attachments.store import Attachments
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
@@ -40,7 +38,6 @@ class UserSources:
     rooms: str
     memberships: str
     connections: str
-    attachments: Attachments
     features: Callable[[str, str | None], Sequence[Source]]
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]]:
@@ -52,7 +49,6 @@ class UserSources:
         )
         sources: list[Source] = [
             partial(lines_of, "messages", finders.messages_of, messages, user_id),
-            partial(self._attachments, user_id),
             *self.features(user_id, skier_id),
             partial(_memberships, memberships, messages, user_id),
             partial(lines_of, "invitations", finders.invitations_of, memberships, user_id),
@@ -65,11 +61,6 @@ class UserSources:
             partial(lines_of, "rooms", finders.rooms_naming, rooms, user_id),
         ]
         return sources, NOT_INCLUDED
-
-    def _attachments(self, user_id: str, start: Item | None) -> Pages:
-        """The files that the user uploaded, also those that no message names yet."""
-        for name, _ in self.attachments.of_user(user_id, "" if start is None else start["name"]):
-            yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
 
 def _rows_by_key(

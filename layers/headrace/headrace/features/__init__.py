@@ -6,7 +6,7 @@
         accepting.py  builds the gate that says who may send them (gate.py)
         storing.py    builds hooks before and after they are stored, and what is kept beside a message (counts.py)
         dynamodb.py   the port of their rows, and its adapter
-        routes.py     ROUTES by function, and reading.py those of read_chat with their services
+        routes.py     ROUTES by function, and reactors.py that of read_chat
         telling.py    which of their changes go to TellTarget
         people.py     how a user is erased from them
 
@@ -16,6 +16,8 @@ feature is left out.
 """
 
 NAMES = (
+    "replies",
+    "attachments",
     "edits",
     "reactions",
     "signals",

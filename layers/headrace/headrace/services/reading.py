@@ -9,7 +9,8 @@ from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings
 from headrace.services.messages import message_table, messages_table_name, room_log
 from headrace.services.rooms import access
-from headrace.services.shared import attachments, cache, clock, cursors, range_reader, rate_limiter
+from headrace.services.shared import cache, clock, cursors, range_reader, rate_limiter
+from headrace.stage.registry import shows
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.messages.history import AT_ONCE, ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader
@@ -19,10 +20,13 @@ from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, Dynamo
 
 @functools.cache
 def history(*, links: bool) -> History:
-    """The history of rooms and users, with the newest pages of rooms in the cache; with ``links`` to attachments."""
-    newest = NewestPageCache(cache(), clock())
-    reader, files = MessageReader(range_reader()), attachments() if links else None
-    return History(reader, cursors(), messages_table_name(), clock(), access(), newest, room_log(), files)
+    """The history of rooms and users, with the newest pages of rooms in the cache.
+
+    Without ``links``, items are as in frames: ten links of attachments would fill half of one.
+    """
+    newest, reader = NewestPageCache(cache(), clock()), MessageReader(range_reader())
+    added = shows() if links else []
+    return History(reader, cursors(), messages_table_name(), clock(), access(), newest, room_log(), added)
 
 
 @functools.cache

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
-from headrace.core.items import Item
 from headrace.core.times import Clock, SystemClock
 from headrace.queues.brokers import beginning_at
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import (
-    AttachmentSettings,
     AuthSettings,
     BrokerSettings,
     CacheSettings,
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
     from headrace.core.stream import Stream
     from headrace.erasure.people import PersonHashes
-    from headrace.features.attachments.s3 import S3Files
-    from headrace.features.attachments.store import Attachments
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
 
@@ -82,28 +78,6 @@ def dynamodb() -> AwsClient:
 def impatient(service: str) -> AwsClient:
     """A client of ``service`` for requests that must not wait: one try of at most a second."""
     return client(service, timeout=1.0, attempts=1)
-
-
-@functools.cache
-def attachments(*, is_impatient: bool = False) -> Attachments:
-    """The files of messages; ``is_impatient`` where a request waits for them."""
-    from headrace.features.attachments.store import Attachments
-
-    @functools.cache
-    def files() -> S3Files:
-        # Imported here: few messages have files, and the client of S3 takes long to make.
-        from headrace.features.attachments.s3 import S3Files
-
-        s3 = impatient("s3") if is_impatient else client("s3")
-        return S3Files(s3, AttachmentSettings.read().attachments_bucket)
-
-    return Attachments(files)
-
-
-def remove_files(message: Item) -> None:
-    """Delete the files of a message. Raises StoreUnavailable."""
-    if "attachments" in message:
-        attachments().delete(message)
 
 
 @functools.cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.caller import without_hash
@@ -12,15 +11,15 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
 from headrace.core.stream import ArchivedTable, Hook, Kind, Stream
-from headrace.services.shared import remove_files
 from headrace.stage.chosen import CHOSEN, FEATURES, module
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, with_features
 from headrace.streams.probe import PROBE
 
 if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
-    from headrace.core.people import Source, Step
+    from headrace.core.people import Seen, Source, Step
     from headrace.core.stream import EventScreen, Tell
+    from headrace.streams.chat.messages.history import Show
     from headrace.streams.chat.messages.known import Complete
 
 
@@ -41,7 +40,9 @@ def _kinds() -> dict[str, Kind]:
 
 def _streams() -> dict[str, Stream]:
     found: dict[str, Stream] = {}
-    for stream in (replace(CHAT, kinds=_kinds()), PROBE, *_parts("STREAM")):
+    fields = {name: field for fields in _parts("FIELDS") for name, field in fields.items()}
+    absent = [name for each in FEATURES if each not in CHOSEN for name in each.fields]
+    for stream in (with_features(fields, absent, _kinds()), PROBE, *_parts("STREAM")):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream
@@ -78,9 +79,20 @@ def completes() -> list[Complete]:
     return _parts("complete", FEATURES)
 
 
+def shows() -> list[Show]:
+    """What features add to what readers see of a message."""
+    return _parts("show")
+
+
+def remove_first(message: Item) -> None:
+    """As :func:`remove`, what only the row of a message leads to."""
+    for each in _parts("remove_first", FEATURES):
+        each(message)
+
+
 def remove(message: Item) -> None:
     """Delete what features keep beside a message, also those that are left out. May raise StoreUnavailable."""
-    remove_files(message)
+    remove_first(message)
     for each in _parts("remove", FEATURES):
         each(message)
 
@@ -113,6 +125,16 @@ def screens() -> dict[str, EventScreen]:
 def exported(user_id: str, skier_id: str | None) -> list[Source]:
     """What features export of a user, who may be a skier, also those that are left out."""
     return [source for sources in _parts("sources", FEATURES) for source in sources(user_id, skier_id)]
+
+
+def exported_of_room(seen: Seen) -> list[Source]:
+    """What features export of the messages of a room that its owner has ``seen``, also those that are left out."""
+    return [source for sources in _parts("room_sources", FEATURES) for source in sources(seen)]
+
+
+def erases_first() -> list[Step]:
+    """As :func:`erases`, before the user's messages are."""
+    return [step for steps in _parts("steps_first", FEATURES) for step in steps()]
 
 
 def erases() -> list[Step]:

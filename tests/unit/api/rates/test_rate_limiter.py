@@ -17,9 +17,8 @@ from headrace.api.rates.sliding_window import SHARES, SLOT_SECONDS, WINDOW_SECON
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from headrace.streams.chat.stream import CHAT
 from tests.unit.api.rates.memory_commands import MemoryCommands
-from tests.worlds.senders import caller, message
+from tests.worlds.senders import CHAT, caller, message
 from tests.worlds.write_path import BATCH_POST, WritePath, frame_event, http_event
 
 SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0)

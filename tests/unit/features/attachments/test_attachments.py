@@ -19,11 +19,11 @@ from headrace.features.attachments.files import (
     names_of,
     room_of,
 )
-from headrace.features.attachments.storing import KeepHook
-from headrace.streams.chat.stream import CHAT, item_of
+from headrace.features.attachments.storing import keep
+from headrace.streams.chat.stream import item_of
 from tests.fakes.files import NO_FILES, PNG, memory_attachments
 from tests.worlds.change_world import ChangeWorld
-from tests.worlds.senders import CLOCK, NOW, caller, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, caller, sender
 from tests.worlds.write_path import TABLE
 
 IDS = [letter * 26 for letter in "abcdefghij"]
@@ -48,7 +48,7 @@ class World(ChangeWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        self.gated = AttachmentGate(self.attachments)
+        self.gated = AttachmentGate(self.attachments())
 
     def upload(self, number: int = 0, user: str = "alice", room: str = "hall", **more: Any) -> str:
         name = file_name(user, room, IDS[number])
@@ -194,7 +194,7 @@ def test_a_batch_keeps_a_limited_number_of_files_and_the_rest_later(world: World
         for n in range(51)
     ]
 
-    *others, last = KeepHook(world.attachments).after_store(messages)
+    *others, last = keep(world.attachments(), messages)
 
     assert others == [None] * 50
     assert isinstance(last, FollowUpUnavailable)
@@ -229,7 +229,7 @@ def test_the_files_of_a_stored_message_stay(world: World) -> None:
     name = world.upload()
     event = accepted(attachment()).event
 
-    assert KeepHook(world.attachments).after_store([event, {"roomId": "hall"}]) == [None, None]
+    assert keep(world.attachments(), [event, {"roomId": "hall"}]) == [None, None]
     assert (list(world.files.objects), world.files.states) == ([name], {name: "stored"})
 
 
@@ -237,13 +237,13 @@ def test_a_file_that_cannot_be_kept_yet_is_kept_by_a_later_try(world: World) -> 
     world.upload()
     world.files.calls_left = 0
 
-    (outcome,) = KeepHook(world.attachments).after_store([accepted(attachment()).event])
+    (outcome,) = keep(world.attachments(), [accepted(attachment()).event])
 
     assert isinstance(outcome, FollowUpUnavailable)
 
 
 def test_a_stored_message_whose_file_is_gone_is_no_failure() -> None:
-    assert KeepHook(lambda: NO_FILES).after_store([accepted(attachment()).event]) == [None]
+    assert keep(NO_FILES, [accepted(attachment()).event]) == [None]
 
 
 @pytest.mark.parametrize("is_late", [False, True])

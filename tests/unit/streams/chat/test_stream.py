@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.core import keys, times
 from headrace.core.errors import InvalidEvent, PoisonRecord
-from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
 
 
 def refused(raw: object, **of: Any) -> dict[str, tuple[str, object, str | None]]:

@@ -47,8 +47,8 @@ Place = Annotated[str, _Text, named("CursorOrKey", "A cursor, or the key of an i
 class ListRequest(Params):
     """A page of a list that is read in one direction: ``limit`` entries after the cursor ``place`` or ``cursor``."""
 
-    limit: int
-    place: Cursor | None = None
+    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
+    place: Cursor | None = Field(default=None, alias="after", description="a cursor from an earlier page")
     cursor: Cursor | None = Field(default=None, description=CURSOR_FORM)
 
     @field_validator("cursor")

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, StoreUnavailable
 from headrace.core.stream import ValidatedEvent
-from headrace.features.attachments.files import ATTACHMENTS
-from headrace.features.attachments.store import Attachments
+from headrace.features.attachments.files import ATTACHMENTS, within
+from headrace.features.attachments.store import Attachments, attachments
 from headrace.runtime.observability import report
 
 AT_MOST = 100
 """Attachments that the messages of one request may name: each costs up to three calls, ten at once."""
+_TOO_MANY = FieldError(ATTACHMENTS, "is too much for one request", None, f"{AT_MOST} attachments in its messages")
 
 
 class AttachmentGate:
-    """Looks at the attachments of messages."""
+    """Looks at the attachments of messages. Messages without attachments cost nothing."""
 
-    def __init__(self, attachments: Callable[[], Attachments]) -> None:
+    def __init__(self, attachments: Attachments) -> None:
         self._attachments = attachments
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
-        """Why each event is refused, or ``None``, in order. Messages without attachments cost nothing."""
+        """Why each event is refused, or ``None``, in order."""
         found: list[HeadraceError | None] = [None] * len(events)
-        left = AT_MOST
         asked: list[int] = []
-        for at, each in enumerate(events):
-            if named := len(each.event.get(ATTACHMENTS, ())):
-                left -= named
-                found[at] = _too_many() if left < 0 else None
-                asked += [at] if left >= 0 else []
+        for at, fits in within(AT_MOST, (each.event for each in events)):
+            found[at] = None if fits else InvalidEvent(details=[_TOO_MANY])
+            asked += [at] if fits else []
         if asked:
             for at, error in zip(asked, self._refusals([events[at].event for at in asked], now), strict=True):
                 found[at] = error
@@ -39,13 +37,12 @@ class AttachmentGate:
 
     def _refusals(self, messages: Sequence[dict[str, Any]], now: int) -> Sequence[HeadraceError | None]:
         try:
-            return self._attachments().accept(messages, now)
+            return self._attachments.accept(messages, now)
         except StoreUnavailable as error:
             report("attachments", f"messages with attachments are refused: {error.message}")
             text = "the attachments cannot be checked right now; send the message again as it is, under this messageId"
             return [StoreUnavailable(text)] * len(messages)
 
 
-def _too_many() -> InvalidEvent:
-    detail = FieldError(ATTACHMENTS, "is too much for one request", None, f"{AT_MOST} attachments in its messages")
-    return InvalidEvent(details=[detail])
+def gate() -> AttachmentGate:
+    return AttachmentGate(attachments(is_impatient=True))

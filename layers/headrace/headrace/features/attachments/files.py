@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from base64 import b32decode, b32encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from secrets import token_bytes
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
-from typing_extensions import TypedDict
 
 from headrace.core import keys
-from headrace.core.fields import EventModel, Name, accepts, named, whole_number
+from headrace.core.fields import EventModel, Name, accepts, whole_number
+from headrace.features.attachments import FEATURE
+from headrace.streams.chat.stream import FileType, MessageField
 
-ATTACHMENTS = "attachments"
-"""Attribute of a message with attachments."""
+(ATTACHMENTS,) = FEATURE.fields
+"""Field and attribute of a message with attachments."""
 COUNT = 10
 BYTES = 10_000_000
 COUNT_FORM = f"1 to {COUNT} objects with id, name, type and bytes, each of another upload"
 ID_FORM = "the `id` of an upload"
 NAME_FORM = f"1 to {keys.ID_LIMIT} characters of any script without '/', '#' and control characters"
 
-_FIRST_BYTES: Mapping[str, Sequence[tuple[int, bytes]]] = {
+FIRST_BYTES: Mapping[str, Sequence[tuple[int, bytes]]] = {
     "image/png": [(0, b"\x89PNG\r\n\x1a\n")],
     "image/jpeg": [(0, b"\xff\xd8\xff")],
     "image/gif": [(0, b"GIF8")],
@@ -33,24 +34,6 @@ _FIRST_BYTES: Mapping[str, Sequence[tuple[int, bytes]]] = {
 CHECKED_BYTES = 12
 """Bytes at the beginning of a file that decide whether it is of such a type."""
 
-FileType = Annotated[
-    Literal[
-        "image/png",
-        "image/jpeg",
-        "image/gif",
-        "image/webp",
-        "application/pdf",
-        "application/zip",
-        "application/octet-stream",
-        "audio/mp4",
-        "audio/mpeg",
-        "audio/ogg",
-        "text/plain",
-        "video/mp4",
-        "video/webm",
-    ],
-    named("FileType", "The type of an attachment; those without a type of their own are application/octet-stream"),
-]
 TYPES_FORM = (
     "image/png, image/jpeg, image/gif, image/webp, application/pdf, application/zip, audio/mp4, audio/mpeg, audio/ogg, "
     "text/plain, video/mp4, video/webm, or application/octet-stream for all others"
@@ -94,32 +77,17 @@ def _distinct(sent: list[SentAttachment]) -> list[SentAttachment]:
 SentAttachments = Annotated[list[SentAttachment], Field(min_length=1, max_length=COUNT), AfterValidator(_distinct)]
 
 
-class LinkedAttachment(TypedDict):
-    """An attachment of a message, with the address to read it at for ten minutes; in frames, it has no address.
-
-    Browsers show images of the types png, jpeg, gif and webp, and save all other files under their name.
-    """
-
-    id: str
-    name: str
-    type: FileType
-    bytes: int
-    url: NotRequired[str]
-
-
-def dumped(attachments: Sequence[Attachment] | None) -> list[dict[str, Any]]:
+def _dumped(attachments: Sequence[Attachment]) -> list[dict[str, Any]]:
     """The attachments as an event and a row have them."""
-    return [each.model_dump() for each in attachments or ()]
+    return [each.model_dump() for each in attachments]
 
 
-def is_inline(type: str) -> bool:
-    """Whether browsers show files of a type, which were checked to be of it."""
-    return type in _FIRST_BYTES
+FIELDS = {ATTACHMENTS: MessageField(SentAttachments, list[Attachment], COUNT_FORM, _dumped)}
 
 
 def is_of_type(first: bytes, type: str) -> bool:
     """Whether a file that begins with ``first`` can be of ``type``. Files that are only saved can be of any type."""
-    return all(first[at : at + len(expected)] == expected for at, expected in _FIRST_BYTES.get(type, ()))
+    return all(first[at : at + len(expected)] == expected for at, expected in FIRST_BYTES.get(type, ()))
 
 
 def folder_of(user_id: str) -> str:
@@ -145,6 +113,14 @@ def days_of(name: str) -> int:
 def room_of(name: str) -> str:
     """The room of a file."""
     return name.partition("/")[2].rpartition("/")[0]
+
+
+def within(most: int, messages: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bool]]:
+    """The places of messages with attachments, each with whether these are among the first ``most``."""
+    for at, message in enumerate(messages):
+        if named := len(message.get(ATTACHMENTS, ())):
+            most -= named
+            yield at, most >= 0
 
 
 def names_of(row: Mapping[str, Any]) -> list[str]:

@@ -1,18 +1,22 @@
-"""The route of links to the attachments of a message, for those who may read it."""
+"""Links to the attachments of messages, in pages and by a route, for those who may read the messages."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import TypedDict
 
 from headrace.api.router import Request, Route
+from headrace.core.caller import CHAT_READ
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
-from headrace.features.attachments.files import ATTACHMENTS, LinkedAttachment
+from headrace.features.attachments.files import ATTACHMENTS
+from headrace.features.attachments.store import attachments
 from headrace.features.attachments.uploads import until
 from headrace.streams.chat.messages.history import ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.stream import LinkedAttachment
 
 
 class LinkedAttachments(TypedDict):
@@ -28,6 +32,16 @@ def list_attachments(chat: ChatReading, request: Request[MessagePath, None, None
     return {"attachments": chat.history.item_of(message).get(ATTACHMENTS, []), "until": until(request.now)}
 
 
-def route(scopes: tuple[str, ...]) -> Route:
-    """The route, for callers with one of ``scopes``."""
-    return Route(list_attachments, scopes, MessagePath, answer=LinkedAttachments, errors=(NotFound,))
+def show(row: Mapping[str, Any], item: dict[str, Any]) -> None:
+    """Give the attachments of an item links."""
+    if ATTACHMENTS in item:
+        item[ATTACHMENTS] = attachments().linked(row)
+
+
+ROUTES = {
+    "read_chat": {
+        "GET /rooms/{roomId}/messages/{key}/attachments": Route(
+            list_attachments, (CHAT_READ,), MessagePath, answer=LinkedAttachments, errors=(NotFound,)
+        )
+    }
+}

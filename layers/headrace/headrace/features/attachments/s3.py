@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.features.attachments.store import UNNAMED, Found, State
+from headrace.features.attachments.store import Found, State
 from headrace.runtime.aws import AwsError, call
 from headrace.storage.s3 import S3Objects, unavailable
 
@@ -39,7 +39,7 @@ class S3Files(S3Objects):
         return self._call_if_there(self._client.put_object_tagging, Key=name, Tagging=tags) is not None
 
     def upload(self, name: str, type: str, bytes: int, seconds: int) -> tuple[str, Mapping[str, str]]:
-        headers = {"Content-Type": type, "If-None-Match": "*", "x-amz-tagging": f"{_STATE}={UNNAMED}"}
+        headers = {"Content-Type": type, "If-None-Match": "*", "x-amz-tagging": f"{_STATE}=unnamed"}
         # All of this is signed: S3 refuses another length, type or tag, and a second file under the name.
         parameters = {
             "Bucket": self._bucket,

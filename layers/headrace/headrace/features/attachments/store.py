@@ -6,6 +6,7 @@ and what is ``waiting`` with an accepted message after 35 days: longer than an e
 
 from __future__ import annotations
 
+import functools
 import itertools
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,16 +21,19 @@ from headrace.core.times import SECOND
 from headrace.features.attachments.files import (
     ATTACHMENTS,
     CHECKED_BYTES,
+    FIRST_BYTES,
     file_name,
     folder_of,
-    is_inline,
     is_of_type,
     names_of,
     new_upload_id,
     room_of,
 )
+from headrace.runtime.aws import client
 from headrace.runtime.breaker import Cooldown
+from headrace.runtime.settings import AttachmentSettings
 from headrace.runtime.threads import Parallel
+from headrace.services.shared import impatient
 from headrace.storage.ports import Objects
 
 LINK_SECONDS = 600
@@ -41,9 +45,6 @@ LOCK_SECONDS = 60
 """Longer than a request takes. A lock is not ended: afterwards, the file has an owner."""
 NAMED_WITHIN = timedelta(hours=23)
 """After so long, no message can name an upload: the bucket removes it from its 24th hour on."""
-UNNAMED: State = "unnamed"
-WAITING: State = "waiting"
-STORED: State = "stored"
 AT_ONCE = 10
 T = TypeVar("T")
 R = TypeVar("R")
@@ -116,18 +117,14 @@ class Attachments:
                 new |= {name: owner for name, file in zip(names, found, strict=True) if file and not file.owner}
         if not all(self._all(lambda files, name: files.lock(LOCKS + content_tag(name), LOCK_SECONDS), new)):
             raise StoreUnavailable("another message names a file at this moment")
-        if not all(self._all(lambda files, pair: files.set_owner(*pair, WAITING), new.items())):
+        if not all(self._all(lambda files, pair: files.set_owner(*pair, "waiting"), new.items())):
             raise StoreUnavailable("a file has just been removed")  # tried again, its message is refused
         return errors
 
     def keep(self, messages: Sequence[Mapping[str, Any]]) -> bool:
         """Let the files of stored messages stay. Returns whether all are there. Raises StoreUnavailable."""
         pairs = [(name, owner_of(message)) for message in messages for name in names_of(message)]
-        return all(self._all(lambda files, pair: files.set_owner(*pair, STORED), pairs))
-
-    def delete(self, message: Mapping[str, Any]) -> None:
-        """Delete the files of a message. Raises StoreUnavailable."""
-        self.delete_files(names_of(message))
+        return all(self._all(lambda files, pair: files.set_owner(*pair, "stored"), pairs))
 
     def delete_files(self, names: Iterable[str]) -> None:
         """Delete files. Raises StoreUnavailable."""
@@ -170,7 +167,22 @@ class Attachments:
 
     def _link(self, name: str, attachment: Mapping[str, Any]) -> str:
         # It has this type: the two were compared when the message was accepted, and no file is ever replaced.
-        return self._files().link(name, attachment["name"], LINK_SECONDS, is_inline=is_inline(attachment["type"]))
+        return self._files().link(name, attachment["name"], LINK_SECONDS, is_inline=attachment["type"] in FIRST_BYTES)
+
+
+@functools.cache
+def attachments(*, is_impatient: bool = False) -> Attachments:
+    """The files of messages; ``is_impatient`` where a request waits for them."""
+
+    @functools.cache
+    def files() -> Files:
+        # Imported here: few messages have files, and the client of S3 takes long to make.
+        from headrace.features.attachments.s3 import S3Files
+
+        s3 = impatient("s3") if is_impatient else client("s3")
+        return S3Files(s3, AttachmentSettings.read().attachments_bucket)
+
+    return Attachments(files)
 
 
 def owner_of(message: Mapping[str, Any]) -> str:

@@ -1,45 +1,45 @@
-"""Lets the files of stored messages stay."""
+"""Lets the files of stored messages stay, and deletes those of deleted ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
 from headrace.core.items import Item
-from headrace.features.attachments.files import ATTACHMENTS
-from headrace.features.attachments.store import Attachments
+from headrace.core.stream import Hook
+from headrace.features.attachments.files import ATTACHMENTS, names_of, within
+from headrace.features.attachments.store import Attachments, attachments
 from headrace.runtime.observability import report
+from headrace.streams.chat.stream import MESSAGE
 
 AT_MOST = 500
 """Files that one batch keeps: a call for each, ten at once. Those of other messages follow in the retry lane."""
 
 
-class KeepHook:
-    """Chat's hook after rows are stored. If the bucket is unavailable, the events go to the retry lane."""
+def keep(files: Attachments, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
+    """Let the ``files`` of stored messages stay. If the bucket is unavailable, the events go to the retry lane."""
+    outcomes: list[FollowUpUnavailable | None] = [None] * len(items)
+    places: list[int] = []
+    for at, fits in within(AT_MOST, items):
+        outcomes[at] = None if fits else FollowUpUnavailable("there are too many attachments at once")
+        places += [at] if fits else []
+    try:
+        if places and not files.keep([items[at] for at in places]):
+            # Of a message that came from the archive, that was deleted meanwhile, or that waited for weeks.
+            report("attachments", "a stored message names a file that is not there")
+    except StoreUnavailable as error:
+        report("attachments", f"files are not kept yet: {error.message}")
+        for at in places:
+            outcomes[at] = FollowUpUnavailable("the attachments could not be kept")
+    return outcomes
 
-    def __init__(self, attachments: Callable[[], Attachments]) -> None:
-        self._attachments = attachments
 
-    def after_store(self, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
-        outcomes: list[FollowUpUnavailable | None] = [None] * len(items)
-        left = AT_MOST
-        places: list[int] = []
-        for at, item in enumerate(items):
-            if ATTACHMENTS in item:
-                left -= len(item[ATTACHMENTS])
-                places += [at] if left >= 0 else []
-                outcomes[at] = None if left >= 0 else FollowUpUnavailable("there are too many attachments at once")
-        if places and (failure := self._keep([items[at] for at in places])) is not None:
-            for at in places:
-                outcomes[at] = failure
-        return outcomes
+def after() -> list[tuple[str, Hook]]:
+    return [(MESSAGE, partial(keep, attachments()))]
 
-    def _keep(self, messages: Sequence[Item]) -> FollowUpUnavailable | None:
-        try:
-            if not self._attachments().keep(messages):
-                # Of a message that came from the archive, that was deleted meanwhile, or that waited for weeks.
-                report("attachments", "a stored message names a file that is not there")
-        except StoreUnavailable as error:
-            report("attachments", f"files are not kept yet: {error.message}")
-            return FollowUpUnavailable("the attachments could not be kept")
-        return None
+
+def remove_first(message: Item) -> None:
+    """Delete the files of a message: only its row names them."""
+    if ATTACHMENTS in message:
+        attachments().delete_files(names_of(message))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -13,15 +13,16 @@ from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import CHANGES
 from headrace.api.router import Request, Route
 from headrace.core import times
-from headrace.core.caller import Caller
+from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
-from headrace.features.attachments.files import BYTES, TYPES_FORM, FileType, Size
-from headrace.features.attachments.store import LINK_SECONDS, Attachments
+from headrace.features.attachments.files import BYTES, TYPES_FORM, Size
+from headrace.features.attachments.store import LINK_SECONDS, Attachments, attachments
+from headrace.runtime.settings import RoomSettings
+from headrace.services.rooms import memberships, rooms
+from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.requests import RoomPath
-
-if TYPE_CHECKING:
-    from headrace.streams.chat.rooms.routes import RoomServices
+from headrace.streams.chat.stream import FileType
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +58,15 @@ class Upload(TypedDict):
     until: CanonicalTime
 
 
-def start_upload(services: RoomServices, request: Request[RoomPath, None, UploadRequest]) -> Upload:
+def start_upload(services: Uploading, request: Request[RoomPath, None, UploadRequest]) -> Upload:
     """Get the address to upload a file at, for a message in this room.
 
     The file must be uploaded in the next ten minutes. It is removed a day later if no message names it.
     """
-    uploading = services.uploading
     room_id, caller, body = request.path.room_id, request.caller, request.body
-    uploading.check(caller, room_id, request.now)
-    upload_id, url, headers = uploading.attachments.upload(
-        caller.subject, room_id, body.type, body.bytes, uploading.stage_days
+    services.check(caller, room_id, request.now)
+    upload_id, url, headers = services.attachments.upload(
+        caller.subject, room_id, body.type, body.bytes, services.stage_days
     )
     return {"id": upload_id, "upload": {"url": url, "headers": dict(headers)}, "until": until(request.now)}
 
@@ -76,7 +76,26 @@ def until(now: int) -> str:
     return times.iso(now + LINK_SECONDS * times.SECOND)
 
 
-def route(scopes: tuple[str, ...]) -> Route:
-    """The route, for callers with one of ``scopes``."""
-    body, answer = UploadRequest, Upload
-    return Route(start_upload, scopes, RoomPath, None, body, answer, (NotFound,), status=201, limit=CHANGES)
+@functools.cache
+def services() -> Uploading:
+    check = RoomGate(rooms(), memberships()).check
+    return Uploading(check, attachments(), RoomSettings.read().chat_retention_days)
+
+
+WRITE = (CHAT_WRITE, EVENTS_WRITE)
+ROUTES = {
+    "manage_rooms": {
+        "POST /rooms/{roomId}/attachments": Route(
+            start_upload,
+            WRITE,
+            RoomPath,
+            None,
+            UploadRequest,
+            Upload,
+            (NotFound,),
+            201,
+            limit=CHANGES,
+            services=services,
+        )
+    }
+}

@@ -16,7 +16,7 @@ FEATURE = Feature(
         "steps": "people",
         "sources": "people",
     },
-    routes={"receive_http": "routes", "receive_frame": "routes", "read_chat": "reading"},
+    routes={"receive_http": "routes", "receive_frame": "routes", "read_chat": "versions"},
     prefixes=("#changes#",),
     gates=("chat.change",),
     actions=("editMessage", "deleteMessage"),

@@ -11,12 +11,11 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import normalize_id, timestamp_sk
 from headrace.core.stream import Hidden
-from headrace.features.attachments.files import ATTACHMENTS
 from headrace.features.edits.change import DELETE, fold
 from headrace.features.edits.store import ChangeStore
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
-from headrace.streams.chat.message_row import CHANGE, exact_key, is_message
+from headrace.streams.chat.message_row import CHANGE, GONE_WHEN_DELETED, exact_key, is_message
 
 AT_ONCE = 10
 SECONDS = 5.0
@@ -72,8 +71,8 @@ class DeletedTexts:
 
 
 def _blank(event: Mapping[str, Any]) -> dict[str, Any]:
-    """The event without its text and the names of its files."""
-    return {name: value for name, value in {**event, TEXT: ""}.items() if name != ATTACHMENTS}
+    """The event without its text and what else a deleted message has not, such as the names of its files."""
+    return {name: value for name, value in {**event, TEXT: ""}.items() if name not in GONE_WHEN_DELETED}
 
 
 def _texts(events: Sequence[Any]) -> Iterator[_Text]:

@@ -137,12 +137,12 @@ class ChangeHook:
 class Texts:
     """The newest texts of messages, and what is left of deleted ones. Methods may raise StoreUnavailable.
 
-    ``remove_files`` deletes the files of a message, and ``remove`` all that is kept beside it.
+    ``remove_first`` deletes what only the row of a message leads to, and ``remove`` all that is kept beside it.
     """
 
-    def __init__(self, store: ChangeStore, remove_files: Remove, remove: Remove, clock: Clock) -> None:
+    def __init__(self, store: ChangeStore, remove_first: Remove, remove: Remove, clock: Clock) -> None:
         self._store = store
-        self._remove_files = remove_files
+        self._remove_first = remove_first
         self._remove = remove
         self._clock = clock
 
@@ -153,7 +153,7 @@ class Texts:
         if change is None:
             return
         if change.kind == DELETE:
-            self._remove_files(message)  # first: the row names them
+            self._remove_first(message)
         row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
         if row is not None:
             shown.append(row)

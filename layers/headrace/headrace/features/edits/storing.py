@@ -14,7 +14,7 @@ from headrace.features.edits.hooks import ChangeCheck, ChangeHook, Texts
 from headrace.services.live import live_hook
 from headrace.services.messages import message_table, messages_table_name
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import clock, dynamodb, remove_files
+from headrace.services.shared import clock, dynamodb
 from headrace.stage import registry
 from headrace.streams.chat.message_row import may_have_more, place_of
 
@@ -42,11 +42,11 @@ def before() -> list[tuple[str, Hook]]:
 
 
 def after() -> list[tuple[str, Hook]]:
-    return applied(KIND, Texts(changes(), remove_files, registry.remove, clock()).apply)
+    return applied(KIND, Texts(changes(), registry.remove_first, registry.remove, clock()).apply)
 
 
 def complete(message: Item) -> None:
-    Texts(changes(), remove_files, registry.remove, clock()).complete(message)
+    Texts(changes(), registry.remove_first, registry.remove, clock()).complete(message)
 
 
 def remove(message: Item) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from typing_extensions import TypedDict
 
-from headrace.api.router import Request
-from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, echo
+from headrace.api.router import Request, Route
+from headrace.core.caller import CHAT_READ, Caller
+from headrace.core.errors import FieldError, Forbidden, NotFound, echo
 from headrace.core.fields import CanonicalTime
 from headrace.features.edits.change import DELETE, counts
+from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.store import ChangeStore
+from headrace.services.messages import messages_table_name
+from headrace.services.reading import reading
+from headrace.services.shared import dynamodb
 from headrace.streams.chat.message_row import CHANGE, FIRST_TEXT
 from headrace.streams.chat.messages.history import ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
@@ -65,3 +70,17 @@ def _is_owner(chat: ChatReading, caller: Caller, room_id: str) -> bool:
     """Whether the caller owns the room now. An open room has no owners."""
     room = existing(chat.rooms.get(room_id), room_id)
     return room.kind == MEMBERS and chat.history.access.owns(caller, room)
+
+
+@functools.cache
+def services() -> VersionServices:
+    return VersionServices(reading(), DynamoChanges(dynamodb(), messages_table_name(), "messages"))
+
+
+ROUTES = {
+    "read_chat": {
+        "GET /rooms/{roomId}/messages/{key}/versions": Route(
+            list_versions, (CHAT_READ,), MessagePath, answer=Versions, errors=(NotFound,), services=services
+        )
+    }
+}

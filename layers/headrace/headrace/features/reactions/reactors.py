@@ -9,11 +9,13 @@ from typing_extensions import TypedDict
 
 from headrace.api.paging.cursors import Query
 from headrace.api.paging.range_walk import ALL_KEYS, ranges, read_page
-from headrace.api.router import Request
+from headrace.api.paging.request import ListRequest
+from headrace.api.router import Request, Route
 from headrace.core import times
+from headrace.core.caller import CHAT_READ
+from headrace.core.errors import InvalidCursor, NotFound
 from headrace.core.fields import CanonicalTime, Cursor
 from headrace.features.reactions.reaction import VALUE, reactions_partition
-from headrace.features.replies.routes import RepliesQuery
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
@@ -35,11 +37,7 @@ class ReactionPage(TypedDict):
     hasMore: bool
 
 
-class ReactionsQuery(RepliesQuery):
-    """A page of reactions."""
-
-
-def list_reactions(chat: ChatReading, request: Request[MessagePath, ReactionsQuery, None]) -> dict[str, Any]:
+def list_reactions(chat: ChatReading, request: Request[MessagePath, ListRequest, None]) -> dict[str, Any]:
     """List who reacted to a message, each user once. The order is that of the users' ids, backwards."""
     room_id, key, asked = request.path.room_id, request.path.key, request.query
     message = readable_message(chat, request)
@@ -64,3 +62,13 @@ def list_reactions(chat: ChatReading, request: Request[MessagePath, ReactionsQue
     last = None if found.more is None else found.more["timestampSk"].partition("#")[0]
     following = None if last is None else chat.cursors.sign(query, "after", [last])
     return {"items": items, "next": following, "hasMore": following is not None}
+
+
+PAGE = (InvalidCursor, NotFound)
+ROUTES = {
+    "read_chat": {
+        "GET /rooms/{roomId}/messages/{key}/reactions": Route(
+            list_reactions, (CHAT_READ,), MessagePath, ListRequest, answer=ReactionPage, errors=PAGE
+        )
+    }
+}

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.cursors import Query
 from headrace.api.paging.pager import cut
 from headrace.api.paging.range_walk import ranges, read_page
-from headrace.api.paging.request import DEFAULT_LIMIT, LIMIT, PAGE_BYTES, ListRequest
-from headrace.api.router import Request
+from headrace.api.paging.request import PAGE_BYTES, ListRequest
+from headrace.api.router import Request, Route
 from headrace.core import times
-from headrace.core.fields import Cursor, Number, whole_number
+from headrace.core.caller import CHAT_READ
+from headrace.core.errors import InvalidCursor, NotFound
+from headrace.core.fields import Cursor
 from headrace.core.json import encode, encoded_list
+from headrace.features.replies.field import thread
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.rooms.rooms import no_room
-from headrace.streams.chat.stream import REPLY_INDEX, THREAD, MessageItem, thread
-
-
-class RepliesQuery(ListRequest):
-    """A page of replies."""
-
-    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
-    place: Cursor | None = Field(default=None, alias="after", description="a cursor from an earlier page")
+from headrace.streams.chat.stream import REPLY_INDEX, THREAD, MessageItem
 
 
 class ReplyPage(TypedDict):
@@ -37,7 +32,7 @@ class ReplyPage(TypedDict):
     hasMore: bool
 
 
-def list_replies(chat: ChatReading, request: Request[MessagePath, RepliesQuery, None]) -> dict[str, Any]:
+def list_replies(chat: ChatReading, request: Request[MessagePath, ListRequest, None]) -> dict[str, Any]:
     """List the replies to a message, oldest first, as far as the caller may read them.
 
     The message itself can be missing, deleted or expired. A reply is in the list milliseconds after it is stored.
@@ -59,3 +54,12 @@ def list_replies(chat: ChatReading, request: Request[MessagePath, RepliesQuery, 
     more = found.items[count - 1] if count < len(items) else found.more
     following = None if more is None else chat.cursors.sign(query, "after", [more["timestampSk"]])
     return {"items": encoded_list(items[:count]), "next": following, "hasMore": following is not None}
+
+
+ROUTES = {
+    "read_chat": {
+        "GET /rooms/{roomId}/messages/{key}/replies": Route(
+            list_replies, (CHAT_READ,), MessagePath, ListRequest, answer=ReplyPage, errors=(InvalidCursor, NotFound)
+        )
+    }
+}

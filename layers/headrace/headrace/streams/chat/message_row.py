@@ -12,7 +12,6 @@ from headrace.core import keys
 from headrace.core.errors import FieldError, NotFound, echo
 from headrace.core.fields import Key
 from headrace.core.items import Item
-from headrace.features.attachments.files import ATTACHMENTS
 
 CHANGE = "change"
 """The field of events that change a message, and the attribute of their rows: how they change it."""
@@ -23,7 +22,7 @@ REACTIONS_AT = "reactionsAt"
 """Attribute of a message with reactions: when what it shows of them last changed."""
 SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
 """Attributes of a message that only its reactions give it."""
-GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", ATTACHMENTS, *SHOWN_REACTIONS)
+GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", "attachments", *SHOWN_REACTIONS)
 """Attributes that a deleted message does not have."""
 AWAITED = "awaited"
 """Attribute of the row under the key of a message that is not stored yet and has changes. Each change gives it another

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, Protocol
 
 from pydantic import Field
@@ -23,6 +24,7 @@ from headrace.core.fields import (
     StoredId,
     Text,
     Time,
+    extended,
     incoming,
     named,
     stamped,
@@ -35,21 +37,14 @@ from headrace.core.stream import (
     AnalyticsDimensions,
     ArchivedTable,
     Index,
+    Kind,
     Result,
     Stream,
     TableSettings,
     ValidatedEvent,
 )
-from headrace.features.attachments.files import (
-    ATTACHMENTS,
-    COUNT_FORM,
-    Attachment,
-    LinkedAttachment,
-    SentAttachments,
-    dumped,
-)
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.message_row import CHANGE, KEY_FORM, MessageKey
+from headrace.streams.chat.message_row import CHANGE
 from headrace.streams.chat.text import TEXT_FORM, MessageText
 
 MESSAGE = "chat"
@@ -75,11 +70,29 @@ ReadTo = Annotated[str, named("ReadTo", "How far a user has read a room: the key
 MessageType = Annotated[
     Literal["TEXT", "JOIN", "LEAVE"], named("MessageType", "A text, or the notice of a join or leave")
 ]
+FileType = Annotated[
+    Literal[
+        "image/png",
+        "image/jpeg",
+        "image/gif",
+        "image/webp",
+        "application/pdf",
+        "application/zip",
+        "application/octet-stream",
+        "audio/mp4",
+        "audio/mpeg",
+        "audio/ogg",
+        "text/plain",
+        "video/mp4",
+        "video/webm",
+    ],
+    named("FileType", "The type of an attachment; those without a type of their own are application/octet-stream"),
+]
 _TYPES = "one of TEXT, JOIN, LEAVE"
 _CLIENTS_TYPES = "TEXT; JOIN and LEAVE come from joining and leaving, or with the scope events:write"
 
 
-class IncomingMessage(IncomingModel):
+class IncomingMessage(IncomingModel, defer_build=True):
     """A message as a client sends it."""
 
     room_id: Id = Field(description=keys.ID_FORM)
@@ -91,11 +104,9 @@ class IncomingMessage(IncomingModel):
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
     member_name: Name | None = Field(default=None, description=f"{keys.STORED_ID_FORM}; beside memberId")
-    reply_to: MessageKey | None = Field(default=None, description=f"{KEY_FORM}; beside TEXT")
-    attachments: SentAttachments | None = Field(default=None, description=f"{COUNT_FORM}; beside TEXT")
 
 
-class StampedMessage(EventModel):
+class StampedMessage(EventModel, defer_build=True):
     """A message in an envelope."""
 
     room_id: StoredId = Field(description=keys.STORED_ID_FORM)
@@ -109,98 +120,105 @@ class StampedMessage(EventModel):
     unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
     member_id: StoredId | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_name: Text | None = Field(default=None, description="a text")
-    reply_to: MessageKey | None = Field(default=None, description=KEY_FORM)
-    attachments: list[Attachment] | None = Field(default=None, description=COUNT_FORM)
 
 
-_incoming = incoming(IncomingMessage)
-_stamped = stamped(StampedMessage)
+@dataclass(frozen=True, slots=True)
+class MessageField:
+    """A field that a feature adds to texts.
+
+    ``incoming`` and ``stamped`` are its types in both models, and ``form`` its accepted form. ``dumped`` makes the
+    value in events, rows and tags. Rows have ``beside(room_id, value)``, too.
+    """
+
+    incoming: Any
+    stamped: Any
+    form: str
+    dumped: Callable[[Any], Any] = lambda value: value
+    beside: Callable[[str, Any], Item] = lambda _room_id, _value: {}
 
 
-def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's message, validated and stamped."""
-    message = _incoming(raw)
-    _check_type(message, sender)
-    attachments = dumped(message.attachments)
-    timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
-    message_id = message.message_id or times.new_message_id(sender.now)
-    user_id, username = choose_user(sender, message.user_id, message.username)
-    # The username of a token may change between two attempts, and is not compared.
-    content = [user_id, message.username or "", message.message_type, message.message]
-    if message.member_id is not None and message.member_id != user_id:
-        content.append(message.member_id)
-    if message.reply_to is not None:
-        content.insert(3, message.reply_to)  # the text stays last: the tag's cache keeps all but the last part
-    if attachments:
-        content.insert(3, encode(attachments))
-    tag = keys.content_tag(sender.subject, *content)
-    receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
-    event: dict[str, Any] = {
-        **receipt,
-        "userId": user_id,
-        "username": username,
-        "message": message.message,
-        "messageType": message.message_type,
-        "sender": tag,
-    }
-    if message.reply_to is not None:
-        event["replyTo"] = message.reply_to
-    if attachments:
-        event[ATTACHMENTS] = attachments
-    if message.message_type != TEXT:
-        event["memberId"] = message.member_id or user_id
-        event["memberName"] = message.member_name or message.member_id or username
-    return ValidatedEvent(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Accepts messages, and makes their rows. ``fields`` are those of features, by name."""
+
+    incoming: Callable[[object], IncomingMessage]
+    stamped: Callable[[object], StampedMessage]
+    fields: Mapping[str, MessageField]
+
+    def accept(self, raw: object, sender: SenderContext) -> ValidatedEvent:
+        """A client's message, validated and stamped."""
+        message = self.incoming(raw)
+        added = {name: value for name in self.fields if (value := getattr(message, name))}
+        _check_type(message, sender, added)
+        timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
+        message_id = message.message_id or times.new_message_id(sender.now)
+        user_id, username = choose_user(sender, message.user_id, message.username)
+        # The username of a token may change between two attempts, and is not compared.
+        content = [user_id, message.username or "", message.message_type, message.message]
+        if message.member_id is not None and message.member_id != user_id:
+            content.append(message.member_id)
+        for name, value in added.items():
+            added[name] = dumped = self.fields[name].dumped(value)
+            # The text stays last: the tag's cache keeps all but the last part.
+            content.insert(3, dumped if isinstance(dumped, str) else encode(dumped))
+        tag = keys.content_tag(sender.subject, *content)
+        receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
+        event: dict[str, Any] = {
+            **receipt,
+            "userId": user_id,
+            "username": username,
+            "message": message.message,
+            "messageType": message.message_type,
+            "sender": tag,
+            **added,
+        }
+        if message.message_type != TEXT:
+            event["memberId"] = message.member_id or user_id
+            event["memberName"] = message.member_name or message.member_id or username
+        key = message.room_id, keys.timestamp_sk(timestamp, message_id, tag)
+        return ValidatedEvent(event, message_id, key, receipt)
+
+    def item(self, event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+        """The row of a stamped message. It is kept for ``table.retention_days``; 0 is without limit."""
+        message = self.stamped(event)
+        row: Item = {
+            "roomId": message.room_id,
+            "timestampSk": keys.timestamp_sk(message.timestamp, message.message_id, message.sender),
+            "userId": message.user_id,
+            "username": message.username,
+            "message": message.message,
+            "messageType": message.message_type,
+            "messageId": message.message_id,
+            "timestamp": message.timestamp,
+            "bucketId": keys.bucket_id(message.message_id, table.time_shards.write),
+        }
+        if message.member_id is not None:
+            row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}
+        for name, field in self.fields.items():
+            if value := getattr(message, name):
+                row |= {name: field.dumped(value), **field.beside(message.room_id, value)}
+        if message.unchecked_at is not None:
+            row[UNCHECKED] = message.unchecked_at
+        if table.retention_days:
+            row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
+        return row
 
 
-def _check_type(message: IncomingMessage, sender: SenderContext) -> None:
-    """Check that the sender may send a message of this type, with these fields."""
-    if message.message_type != TEXT and not sender.trusted:
+def _check_type(message: IncomingMessage, sender: SenderContext, added: Mapping[str, Any]) -> None:
+    """Check that the sender may send a message of this type, with these fields; ``added`` are those of features."""
+    is_text = message.message_type == TEXT
+    if not is_text and not sender.trusted:
         detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
-        raise InvalidEvent(details=[detail])
-    if message.message_type == TEXT and (message.member_id or message.member_name):
-        raise InvalidEvent(
-            details=[FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")]
-        )
-    if message.member_name and not message.member_id:
+    elif is_text and (message.member_id or message.member_name):
+        detail = FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")
+    elif message.member_name and not message.member_id:
         detail = FieldError("memberName", "needs a memberId beside it", message.member_name, "left out")
-        raise InvalidEvent(details=[detail])
-    if message.reply_to and message.message_type != TEXT:
-        raise InvalidEvent(details=[FieldError("replyTo", "is only for TEXT", message.reply_to, "left out")])
-    if message.attachments and message.message_type != TEXT:
-        raise InvalidEvent(details=[FieldError(ATTACHMENTS, "is only for TEXT", None, "left out")])
-
-
-def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped message. It is kept for ``table.retention_days``; 0 is without limit."""
-    message = _stamped(event)
-    row: Item = {
-        "roomId": message.room_id,
-        "timestampSk": keys.timestamp_sk(message.timestamp, message.message_id, message.sender),
-        "userId": message.user_id,
-        "username": message.username,
-        "message": message.message,
-        "messageType": message.message_type,
-        "messageId": message.message_id,
-        "timestamp": message.timestamp,
-        "bucketId": keys.bucket_id(message.message_id, table.time_shards.write),
-    }
-    if message.member_id is not None:
-        row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}
-    if message.reply_to is not None:
-        row |= {"replyTo": message.reply_to, THREAD: thread(message.room_id, message.reply_to)}
-    if message.attachments:
-        row[ATTACHMENTS] = dumped(message.attachments)
-    if message.unchecked_at is not None:
-        row[UNCHECKED] = message.unchecked_at
-    if table.retention_days:
-        row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
-    return row
-
-
-def thread(room_id: str, key: str) -> str:
-    """What the replies to a message have in common. Only the room makes a key unique: two can have the same one."""
-    return f"{room_id}#{key}"
+    elif added and not is_text:
+        name, value = next(iter(added.items()))
+        detail = FieldError(name, "is only for TEXT", value if isinstance(value, str) else None, "left out")
+    else:
+        return
+    raise InvalidEvent(details=[detail])
 
 
 def set_time(row: Item, timestamp: str) -> None:
@@ -210,6 +228,19 @@ def set_time(row: Item, timestamp: str) -> None:
     row["timestamp"] = timestamp
     if "expiresAt" in row:
         row["expiresAt"] += seconds
+
+
+class LinkedAttachment(TypedDict):
+    """An attachment of a message, with the address to read it at for ten minutes; in frames, it has no address.
+
+    Browsers show images of the types png, jpeg, gif and webp, and save all other files under their name.
+    """
+
+    id: str
+    name: str
+    type: FileType
+    bytes: int
+    url: NotRequired[str]
 
 
 class MessageItem(TypedDict):
@@ -271,13 +302,16 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return item
 
 
+def _of_a_stage(*_: Any) -> Any:
+    raise NotImplementedError("the stream of a stage, with the fields of its features, is in STREAMS")
+
+
 CHAT = Stream(
     name=MESSAGE,
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
-    incoming=IncomingMessage,
-    accept=accept,
-    item=item,
+    accept=_of_a_stage,
+    item=_of_a_stage,
     table_setting="CHAT_MESSAGES_TABLE",
     retention_setting="CHAT_RETENTION_DAYS",
     partition_key="roomId",
@@ -297,6 +331,19 @@ CHAT = Stream(
         frozenset(("userId", "roomId")): ArchivedTable("chat", "memberships"),
     },
 )
+"""The table and its keys. Events need what features add: ``STREAMS`` has that (:mod:`headrace.stage.registry`)."""
+
+
+def with_features(fields: Mapping[str, MessageField], absent: Sequence[str], kinds: Mapping[str, Kind]) -> Stream:
+    """The stream with what features add: ``kinds`` of changes, and ``fields`` by name, in the order of the features.
+
+    A stamped message with one of the fields ``absent`` is poison: without that field, it would be another message.
+    """
+    sent = {name: (each.incoming | None, f"{each.form}; beside TEXT") for name, each in fields.items()}
+    known = {name: (each.stamped | None, each.form) for name, each in fields.items()}
+    model, all_known = extended(IncomingMessage, sent), known | dict.fromkeys(absent, (None, "left out"))
+    messages = Messages(incoming(model), stamped(extended(StampedMessage, all_known)), fields)
+    return replace(CHAT, incoming=model, accept=messages.accept, item=messages.item, kinds=kinds)
 
 
 class Acceptor(Protocol):

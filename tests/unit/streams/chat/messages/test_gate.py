@@ -17,12 +17,12 @@ from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room
-from headrace.streams.chat.stream import CHAT, UNCHECKED, item
+from headrace.streams.chat.stream import UNCHECKED
 from tests.fakes.chat import MemoryRooms
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
-from tests.worlds.senders import NOW, TABLE, message, sender
+from tests.worlds.senders import CHAT, NOW, TABLE, message, sender
 from tests.worlds.write_path import MESSAGES, QUEUES
 
 WHO = (("bob", "kitchen"), ("carol", "kitchen"), ("dora", "hall"), ("eve", "new"))
@@ -51,7 +51,7 @@ def set_tables(world: RoomWorld, down: bool = True) -> None:
 def persisted(world: RoomWorld, *message_ids: str) -> list[object]:
     """The result of storing each published message."""
     events = {each["messageId"]: each for each in world.write_path.published() if each["messageType"] == "TEXT"}
-    rows = [item(events[message_id], world.clock.now(), TABLE) for message_id in message_ids]
+    rows = [CHAT.item(events[message_id], world.clock.now(), TABLE) for message_id in message_ids]
     outcomes = world.check.before_store(rows)
     world.write_path.store.put_many(MESSAGES, [row for row, why in zip(rows, outcomes, strict=True) if why is None])
     return [each.reason if isinstance(each, PoisonRecord) else each and type(each) for each in outcomes]
@@ -276,7 +276,7 @@ def test_a_pending_check_may_have_any_time(world: RoomWorld) -> None:
     event = world.write_path.published()[-1]
     last = "9999-12-31T23:59:59.999999Z"
 
-    row = item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)
+    row = CHAT.item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)
 
     assert world.check.before_store([row]) == [None]
 

@@ -11,14 +11,13 @@ import pytest
 from typing_extensions import get_type_hints
 
 from headrace.api.router import Api, frame_handler, http_handler
-from headrace.features.attachments.files import LinkedAttachment
 from headrace.features.edits.versions import Version, VersionServices
 from headrace.features.reactions.reactors import Reaction
 from headrace.live.connections import SubscriberHints
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
-from headrace.streams.chat.stream import MessageItem
+from headrace.streams.chat.stream import LinkedAttachment, MessageItem
 from tests.fakes.files import PNG
 from tests.worlds.chat_world import claims
 from tests.worlds.functions import FUNCTIONS, app, routes_of

@@ -15,9 +15,10 @@ from headrace.core import times
 from headrace.core.errors import to_body
 from headrace.core.fields import AcceptedLane, CanonicalTime
 from headrace.core.json import Encoded, encode
+from headrace.core.stream import Stream
 from headrace.queues.ports import LivePublisher
 from headrace.streams.chat.messages.gate import RoomGate
-from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem, PositionText
+from headrace.streams.chat.stream import Acceptor, MessageItem, PositionText
 
 BATCH_LIMIT = 100
 
@@ -26,8 +27,9 @@ FrameRequest = Request[None, None, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What the frames that send use: ``acceptor`` takes messages; ``gate``, ``live`` and ``limiter`` signals."""
+    """What the frames that send use: ``acceptor`` takes ``chat``; ``gate``, ``live`` and ``limiter`` signals."""
 
+    chat: Stream
     acceptor: Acceptor
     gate: RoomGate
     live: LivePublisher
@@ -87,7 +89,7 @@ class Messages(TypedDict):
 def send_message(services: Sending, request: FrameRequest) -> dict[str, Any]:
     """Send one message; its fields are those of the frame."""
     (result,) = services.acceptor.accept(
-        CHAT, request.caller, [own_fields(request.content)], request.correlation_id, request.meter
+        services.chat, request.caller, [own_fields(request.content)], request.correlation_id, request.meter
     )
     if result.error is not None:
         return {"type": "error", **result.receipt, "error": to_body(result.error, request.correlation_id)}
@@ -97,7 +99,7 @@ def send_message(services: Sending, request: FrameRequest) -> dict[str, Any]:
 def send_batch(services: Sending, request: FrameRequest) -> dict[str, Any]:
     """Send up to 100 messages in one frame, with one result for each, in the order sent."""
     events = event_list(request.content, BATCH_LIMIT, HEAD_FIELDS)
-    results = services.acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
+    results = services.acceptor.accept(services.chat, request.caller, events, request.correlation_id, request.meter)
     bodies = [result.to_body() for result in results]
     encoded = encode(bodies)
     if len(encoded.encode()) > responses.FRAME_BYTES - responses.HEAD_BYTES:

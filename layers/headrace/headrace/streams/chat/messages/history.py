@@ -5,7 +5,7 @@ A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -26,8 +26,6 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.core.room_shards import partition_of, partitions_of
-from headrace.features.attachments.files import ATTACHMENTS
-from headrace.features.attachments.store import Attachments
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.message_row import MessageTable, no_message
@@ -50,6 +48,9 @@ AT_ONCE = 8
 """Conversations of a page that are read at once."""
 IN_INDEX = "-"
 """In a cursor of a walk with ``since``: the beginning of the index of late messages. "" is a place in the table."""
+
+Show = Callable[[Mapping[str, Any], dict[str, Any]], None]
+"""Adds to the item of a row what readers of the HTTP API see of it, such as links."""
 
 
 def checked_position(value: object) -> positions.Position:
@@ -129,8 +130,7 @@ class History:
     """Reads pages of history. Rows whose ``expiresAt`` has passed, or that their room keeps no more, are never shown.
 
     ``table`` is the table of messages. Without ``newest``, every page comes from the table. With ``log``, the positions
-    of pages with ``since`` have the tag of the room's newest frame. With ``attachments``, items have links to their
-    files: ten links would fill half of a frame.
+    of pages with ``since`` have the tag of the room's newest frame. ``shows`` are those of features.
     """
 
     reader: RangeReader
@@ -140,13 +140,13 @@ class History:
     access: RoomAccess
     newest: NewestPageCache | None = None
     log: RoomLog | None = None
-    attachments: Attachments | None = None
+    shows: Sequence[Show] = ()
 
     def item_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The item of a row."""
         item = item_of(row)
-        if ATTACHMENTS in item and self.attachments is not None:
-            item[ATTACHMENTS] = self.attachments.linked(row)
+        for show in self.shows:
+            show(row, item)
         return item
 
     def room(self, caller: Caller, room_id: str, request: PageRequest, since: int | None = None) -> Page:

@@ -11,6 +11,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
+from headrace.core.stream import Stream
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.memberships import (
@@ -22,7 +23,7 @@ from headrace.streams.chat.rooms.memberships import (
     membership_event,
     shown_name,
 )
-from headrace.streams.chat.stream import CHAT, Acceptor
+from headrace.streams.chat.stream import Acceptor
 
 REPEAT = 5 * times.MINUTE
 """Microseconds for which a repeated request publishes its message again: the first one may have ended early."""
@@ -37,8 +38,9 @@ class Joins:
     Adding is safe to repeat: a join or leave is an element of a set, whose id follows from its user, room and time.
     """
 
-    def __init__(self, memberships: Memberships, acceptor: Acceptor, channels: Channels) -> None:
+    def __init__(self, memberships: Memberships, chat: Stream, acceptor: Acceptor, channels: Channels) -> None:
         self._memberships = memberships
+        self._chat = chat
         self._acceptor = acceptor
         self._channels = channels
 
@@ -114,7 +116,7 @@ class Joins:
             "memberId": member[0],
             "memberName": member[1],
         }
-        (result,) = self._acceptor.accept(CHAT, _SENDER, [message], request.correlation_id, request.meter)
+        (result,) = self._acceptor.accept(self._chat, _SENDER, [message], request.correlation_id, request.meter)
         if isinstance(result.error, Unavailable):
             raise result.error
         if result.error is not None:

@@ -131,7 +131,6 @@ class ListQuery(ListRequest):
     """A page of a list in the order of ids."""
 
     limit: Number = whole_number(1, 100, default=50)
-    place: Cursor | None = Field(default=None, alias="after", description="a cursor from an earlier page")
 
 
 class RoomBody(TypedDict):

@@ -15,7 +15,6 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreUnavailable, Unavailable, echo
-from headrace.features.attachments.uploads import Uploading
 from headrace.live.connections import Connections, SubscriberHints
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.channels import Channels
@@ -59,7 +58,6 @@ class RoomServices:
     joins: Joins
     channels: Channels
     cursors: Callable[[], CursorSigner]
-    uploading: Uploading
     most_days: int = MOST_DAYS
 
 
