@@ -203,9 +203,18 @@ def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEven
 def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:
     """``error`` as a PoisonRecord; the first field decides the reason."""
     kind = error.errors(include_url=False, include_input=False)[0]["type"]
-    reason = {"missing": "missing_field", "empty_key": "empty_key", "invalid_key": "invalid_key"}.get(kind)
     details = field_errors(model, error)
-    return PoisonRecord(reason or "invalid_event", f"{details[0].field} {details[0].message}", details=details)
+    message = f"{details[0].field} {details[0].message}"
+    return PoisonRecord(_REASONS.get(kind, "invalid_event"), message, details=details)
+
+
+_REASONS = {
+    "missing": "missing_field",
+    "empty_key": "empty_key",
+    "invalid_key": "invalid_key",
+    "none_required": "unknown_kind",
+}
+"""The reasons of poison by pydantic's types of errors. A field that must be ``None`` is one of a feature left out."""
 
 
 _MESSAGES = {

@@ -29,7 +29,7 @@ FIRST = "0123456789abcdef"
 """How names can begin."""
 
 
-def tidy(
+def tidy_attachments(
     files: Attachments,
     retentions: Callable[[Collection[str]], Mapping[str, Retention]],
     clock: Clock,
@@ -75,5 +75,5 @@ def _kept_by_stage(days: int, now: int) -> str:
 
 
 def run(remaining: Callable[[], float]) -> None:
-    """:func:`tidy` the bucket of the stage."""
-    tidy(attachments(), rooms().retentions, clock(), remaining)
+    """:func:`tidy_attachments` the bucket of the stage."""
+    tidy_attachments(attachments(), rooms().retentions, clock(), remaining)

@@ -337,7 +337,7 @@ CHAT = Stream(
 def with_features(fields: Mapping[str, MessageField], absent: Sequence[str], kinds: Mapping[str, Kind]) -> Stream:
     """The stream with what features add: ``kinds`` of changes, and ``fields`` by name, in the order of the features.
 
-    A stamped message with one of the fields ``absent`` is poison: without that field, it would be another message.
+    A stamped message with one of the fields ``absent`` is poison (``unknown_kind``): no message loses a field.
     """
     sent = {name: (each.incoming | None, f"{each.form}; beside TEXT") for name, each in fields.items()}
     known = {name: (each.stamped | None, each.form) for name, each in fields.items()}
