@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.features.attachments.tidier import run
+from headrace.features.attachments.tidier import tidy_attachments
 
 
 def handler(event: dict[str, Any], context: Any) -> None:
     """Read the bucket, and delete what has expired."""
-    run(lambda: float(context.get_remaining_time_in_millis()) / 1000)
+    tidy_attachments(lambda: float(context.get_remaining_time_in_millis()) / 1000)

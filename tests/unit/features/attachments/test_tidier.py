@@ -9,7 +9,7 @@ import pytest
 
 from headrace.core.times import DAY, SECOND
 from headrace.features.attachments.files import days_of, file_name, new_upload_id, room_of
-from headrace.features.attachments.tidier import tidy_attachments
+from headrace.features.attachments.tidier import tidy
 from headrace.streams.chat.rooms.retention import Retention
 from tests.fakes.clock import FixedClock
 from tests.fakes.files import MemoryFiles, memory_attachments
@@ -33,10 +33,10 @@ def test_files_go_when_no_message_of_their_time_is_shown_any_more() -> None:
         files.put(file_name("alice", room, new_upload_id(30)), at=uploaded)
     args = memory_attachments(files), Retentions(hall=3).retentions, clock, lambda: 900.0
 
-    assert tidy_attachments(*args) == 2
+    assert tidy(*args) == 2
     assert [room_of(name) for name in files.objects] == ["hall", "attic"]
     clock.advance(4 * DAY / SECOND)
-    assert tidy_attachments(*args) == 1
+    assert tidy(*args) == 1
 
 
 def test_files_go_after_the_days_of_the_stage_at_their_upload_as_rows_do() -> None:
@@ -46,7 +46,7 @@ def test_files_go_after_the_days_of_the_stage_at_their_upload_as_rows_do() -> No
     for name in names.values():
         files.put(name, at=uploaded)
 
-    assert tidy_attachments(memory_attachments(files), Retentions().retentions, clock, lambda: 900.0) == 1
+    assert tidy(memory_attachments(files), Retentions().retentions, clock, lambda: 900.0) == 1
     assert files.objects.keys() == {names[365], names[0]}
     assert [days_of(names[days]) for days in names] == [30, 365, 0]
 
@@ -56,6 +56,6 @@ def test_without_a_retention_every_file_stays_and_a_bucket_that_is_too_large_say
     files.put(file_name("alice", "hall", new_upload_id(0)), at=datetime(2000, 1, 1, tzinfo=UTC))
     args = memory_attachments(files), Retentions().retentions, FixedClock(NOW)
 
-    assert tidy_attachments(*args, lambda: 900.0) == 0
+    assert tidy(*args, lambda: 900.0) == 0
     with pytest.raises(TimeoutError, match="too many files"):
-        tidy_attachments(*args, lambda: 10.0)
+        tidy(*args, lambda: 10.0)

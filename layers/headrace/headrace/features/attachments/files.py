@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from headrace.core import keys
 from headrace.core.fields import EventModel, Name, accepts, whole_number
+from headrace.core.items import Item
 from headrace.features.attachments import FEATURE
 from headrace.streams.chat.stream import FileType, MessageField
 
@@ -82,7 +83,11 @@ def _dumped(attachments: Sequence[Attachment]) -> list[dict[str, Any]]:
     return [each.model_dump() for each in attachments]
 
 
-FIELDS = {ATTACHMENTS: MessageField(SentAttachments, list[Attachment], COUNT_FORM, _dumped)}
+def _store(row: Item, attachments: Sequence[Attachment]) -> None:
+    row[ATTACHMENTS] = _dumped(attachments)
+
+
+FIELDS = {ATTACHMENTS: MessageField(SentAttachments, list[Attachment], COUNT_FORM, _dumped, _store)}
 
 
 def is_of_type(first: bytes, type: str) -> bool:

@@ -29,7 +29,7 @@ FIRST = "0123456789abcdef"
 """How names can begin."""
 
 
-def tidy_attachments(
+def tidy(
     files: Attachments,
     retentions: Callable[[Collection[str]], Mapping[str, Retention]],
     clock: Clock,
@@ -74,6 +74,6 @@ def _kept_by_stage(days: int, now: int) -> str:
     return times.iso(max(0, now - days * times.DAY)) if days else ""
 
 
-def run(remaining: Callable[[], float]) -> None:
-    """:func:`tidy_attachments` the bucket of the stage."""
-    tidy_attachments(attachments(), rooms().retentions, clock(), remaining)
+def tidy_attachments(remaining: Callable[[], float]) -> None:
+    """:func:`tidy` the bucket of the stage."""
+    tidy(attachments(), rooms().retentions, clock(), remaining)

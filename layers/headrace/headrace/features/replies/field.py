@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from headrace.core.items import Item
 from headrace.features.replies import FEATURE
 from headrace.streams.chat.message_row import KEY_FORM, MessageKey
 from headrace.streams.chat.stream import THREAD, MessageField
+
+(REPLY_TO,) = FEATURE.fields
 
 
 def thread(room_id: str, key: str) -> str:
@@ -12,7 +15,8 @@ def thread(room_id: str, key: str) -> str:
     return f"{room_id}#{key}"
 
 
-FIELDS = {
-    name: MessageField(MessageKey, MessageKey, KEY_FORM, beside=lambda room_id, key: {THREAD: thread(room_id, key)})
-    for name in FEATURE.fields
-}
+def _store(row: Item, key: str) -> None:
+    row[REPLY_TO], row[THREAD] = key, thread(row["roomId"], key)
+
+
+FIELDS = {REPLY_TO: MessageField(MessageKey, MessageKey, KEY_FORM, str, _store)}

@@ -127,14 +127,14 @@ class MessageField:
     """A field that a feature adds to texts.
 
     ``incoming`` and ``stamped`` are its types in both models, and ``form`` its accepted form. ``dumped`` makes the
-    value in events, rows and tags. Rows have ``beside(room_id, value)``, too.
+    value in events and tags, and ``store`` puts it into a row.
     """
 
     incoming: Any
     stamped: Any
     form: str
-    dumped: Callable[[Any], Any] = lambda value: value
-    beside: Callable[[str, Any], Item] = lambda _room_id, _value: {}
+    dumped: Callable[[Any], Any]
+    store: Callable[[Item, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +143,15 @@ class Messages:
 
     incoming: Callable[[object], IncomingMessage]
     stamped: Callable[[object], StampedMessage]
-    fields: Mapping[str, MessageField]
+    fields: tuple[tuple[str, MessageField], ...]
 
     def accept(self, raw: object, sender: SenderContext) -> ValidatedEvent:
         """A client's message, validated and stamped."""
         message = self.incoming(raw)
-        added = {name: value for name in self.fields if (value := getattr(message, name))}
+        values, added = message.__dict__, {}
+        for name, field in self.fields:
+            if values[name]:
+                added[name] = field.dumped(values[name])
         _check_type(message, sender, added)
         timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
         message_id = message.message_id or times.new_message_id(sender.now)
@@ -157,10 +160,9 @@ class Messages:
         content = [user_id, message.username or "", message.message_type, message.message]
         if message.member_id is not None and message.member_id != user_id:
             content.append(message.member_id)
-        for name, value in added.items():
-            added[name] = dumped = self.fields[name].dumped(value)
+        for value in added.values():
             # The text stays last: the tag's cache keeps all but the last part.
-            content.insert(3, dumped if isinstance(dumped, str) else encode(dumped))
+            content.insert(3, value if isinstance(value, str) else encode(value))
         tag = keys.content_tag(sender.subject, *content)
         receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
         event: dict[str, Any] = {
@@ -181,26 +183,28 @@ class Messages:
     def item(self, event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         """The row of a stamped message. It is kept for ``table.retention_days``; 0 is without limit."""
         message = self.stamped(event)
+        timestamp, message_id = message.timestamp, message.message_id
         row: Item = {
             "roomId": message.room_id,
-            "timestampSk": keys.timestamp_sk(message.timestamp, message.message_id, message.sender),
+            "timestampSk": keys.timestamp_sk(timestamp, message_id, message.sender),
             "userId": message.user_id,
             "username": message.username,
             "message": message.message,
             "messageType": message.message_type,
-            "messageId": message.message_id,
-            "timestamp": message.timestamp,
-            "bucketId": keys.bucket_id(message.message_id, table.time_shards.write),
+            "messageId": message_id,
+            "timestamp": timestamp,
+            "bucketId": keys.bucket_id(message_id, table.time_shards.write),
         }
         if message.member_id is not None:
             row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}
-        for name, field in self.fields.items():
-            if value := getattr(message, name):
-                row |= {name: field.dumped(value), **field.beside(message.room_id, value)}
+        values = message.__dict__
+        for name, field in self.fields:
+            if values[name]:
+                field.store(row, values[name])
         if message.unchecked_at is not None:
             row[UNCHECKED] = message.unchecked_at
         if table.retention_days:
-            row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
+            row["expiresAt"] = expires_at(timestamp, accepted_at, table.retention_days)
         return row
 
 
@@ -342,7 +346,7 @@ def with_features(fields: Mapping[str, MessageField], absent: Sequence[str], kin
     sent = {name: (each.incoming | None, f"{each.form}; beside TEXT") for name, each in fields.items()}
     known = {name: (each.stamped | None, each.form) for name, each in fields.items()}
     model, all_known = extended(IncomingMessage, sent), known | dict.fromkeys(absent, (None, "left out"))
-    messages = Messages(incoming(model), stamped(extended(StampedMessage, all_known)), fields)
+    messages = Messages(incoming(model), stamped(extended(StampedMessage, all_known)), tuple(fields.items()))
     return replace(CHAT, incoming=model, accept=messages.accept, item=messages.item, kinds=kinds)
 
 
