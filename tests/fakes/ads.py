@@ -8,7 +8,7 @@ from tests.fakes.storage import MemoryStore
 
 
 class MemoryStubs:
-    """A :class:`~headrace.features.ads.take_back.StubStore` beside the rows of ``store``."""
+    """Takes clicks back as :class:`~headrace.features.ads.dynamodb.DynamoStubs` does, beside the rows of ``store``."""
 
     def __init__(self, store: MemoryStore, table: str) -> None:
         self._store = store

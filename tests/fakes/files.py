@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
-from headrace.features.attachments.store import Attachments, Found, State
+from headrace.features.attachments.s3 import Found, State
+from headrace.features.attachments.store import Attachments
 from tests.fakes.storage import MemoryObjects
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest of an image"
@@ -48,7 +50,7 @@ class MemoryFiles(MemoryObjects):
 
 def memory_attachments(files: MemoryFiles | None = None) -> Attachments:
     """The attachments of a bucket in memory; without ``files``, of an empty one."""
-    bucket = files or MemoryFiles()
+    bucket: Any = files or MemoryFiles()
     return Attachments(lambda: bucket)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from headrace.analytics.generations import LateEvents
@@ -20,8 +21,8 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.features.ads.addresses import AddressHasher
 from headrace.features.ads.routes import AdsServices
+from headrace.features.ads.storing import taken_back
 from headrace.features.ads.stream import ADS
-from headrace.features.ads.take_back import KnownClicks
 from headrace.queues import names
 from headrace.storage.ports import Outcome, Table
 from tests.fakes.ads import MemoryStubs
@@ -99,7 +100,7 @@ class AdsWorld:
             self.store,
             {ADS.name: CLICKS},
             ((ADS.name, late.after_store),),
-            known=((ADS.name, KnownClicks(self.store).known),),
+            known=((ADS.name, partial(taken_back, self.store)),),
         )
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         self.router = self.reader()

@@ -17,9 +17,9 @@ from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeGate, ChangeRights
 from headrace.features.edits.hooks import ChangeCheck, ChangeHook, Texts
 from headrace.features.reactions import reaction
+from headrace.features.reactions.accepting import ReactionRights
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.dynamodb import DynamoReactions
-from headrace.features.reactions.gate import ReactionRights
 from headrace.streams.chat.message_row import CHANGE, may_have_more, place_of
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages, Remove

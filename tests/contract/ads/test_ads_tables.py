@@ -19,7 +19,6 @@ from headrace.core.times import SystemClock
 from headrace.features.ads.dynamodb import DynamoStubs
 from headrace.features.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
 from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
-from headrace.features.ads.take_back import StubStore
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
@@ -137,7 +136,7 @@ def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisN
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
-def stubs(request: pytest.FixtureRequest) -> tuple[Store, StubStore]:
+def stubs(request: pytest.FixtureRequest) -> tuple[Store, DynamoStubs]:
     if request.param == "memory":
         store = MemoryStore()
         return store, MemoryStubs(store, CLICKS.table)
@@ -145,7 +144,7 @@ def stubs(request: pytest.FixtureRequest) -> tuple[Store, StubStore]:
     return DynamoStore(writing_client()), DynamoStubs(client("dynamodb"), CLICKS.table)
 
 
-def test_a_click_that_is_taken_back_becomes_a_stub_that_no_click_replaces(stubs: tuple[Store, StubStore]) -> None:
+def test_a_click_that_is_taken_back_becomes_a_stub_that_no_click_replaces(stubs: tuple[Store, DynamoStubs]) -> None:
     store, taken_back = stubs
     table = Table(CLICKS.table, (ADS.partition_key, ADS.sort_key))
     click = {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": times.iso(START), "clickId": "c-1"}

@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.features.attachments.s3 import S3Files
-from headrace.features.attachments.store import Attachments, Files, Found
+from headrace.features.attachments.s3 import Found, S3Files
+from headrace.features.attachments.store import Attachments
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
 from tests.fakes.files import PNG, MemoryFiles
@@ -151,7 +151,7 @@ def test_browsers_show_an_image_and_save_other_files_under_their_name(s3: Upload
 
 def test_a_bucket_that_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    files: Files = S3Files(client("s3", attempts=1), "headrace-attachments")
+    files: S3Files = S3Files(client("s3", attempts=1), "headrace-attachments")
     attachments = Attachments(lambda: files)
     message = {"userId": "alice", "roomId": "hall", "messageId": "m", "sender": "s", "attachments": [{"id": "a" * 26}]}
 

@@ -11,7 +11,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import iso
 from headrace.features.edits.change import Change, fold
-from headrace.features.edits.store import ChangeStore
+from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.runtime.aws import client
 from headrace.stage.registry import subject_of as message_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
@@ -36,7 +36,7 @@ def table(dynalite: str) -> Iterator[None]:
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
-def place(request: pytest.FixtureRequest) -> tuple[ChangeStore, Put]:
+def place(request: pytest.FixtureRequest) -> tuple[DynamoChanges, Put]:
     if request.param == "memory":
         rows: dict[tuple[object, ...], Item] = {}
         return MemoryChanges(rows), lambda row: rows.update({(row["roomId"], row["timestampSk"]): row})
@@ -51,7 +51,7 @@ def change(number: int, kind: str = "edit", key: str = KEY, room: str = "kitchen
     return row_of(event | ({"message": f"text {number}"} if kind == "edit" else {}), 0)
 
 
-def test_the_changes_of_a_message_are_those_under_its_key_in_its_room(place: tuple[ChangeStore, Put]) -> None:
+def test_the_changes_of_a_message_are_those_under_its_key_in_its_room(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     mine = [change(3), change(2), change(4, "delete")]
     other = f"{T[0]}#m-1#aaaaaaaaaaab"
@@ -69,7 +69,7 @@ def test_the_changes_of_a_message_are_those_under_its_key_in_its_room(place: tup
     assert store.message("kitchen~4", other) is None
 
 
-def test_only_a_later_change_is_applied_and_the_first_text_stays(place: tuple[ChangeStore, Put]) -> None:
+def test_only_a_later_change_is_applied_and_the_first_text_stays(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     put(MESSAGE)
     first, second = fold("alice", [change(2)]), fold("alice", [change(3), change(2)])
@@ -85,7 +85,7 @@ def test_only_a_later_change_is_applied_and_the_first_text_stays(place: tuple[Ch
     assert store.message("kitchen~4", KEY) == applied
 
 
-def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
+def test_a_deletion_removes_every_text(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     rows = [change(5), change(2, "delete")]
     other = change(5, key=f"{T[0]}#m-2#aaaaaaaaaaaa")
@@ -116,7 +116,7 @@ def reaction(number: int, user: str, value: str | None, key: str = KEY, room: st
     return row_of(event, 0)
 
 
-def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: tuple[ChangeStore, Put]) -> None:
+def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     mine = [
         reaction(2, "ann", "up"),
@@ -147,7 +147,7 @@ def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: t
     assert [len(list(store.reactions_to(*message_of(row)))) for row in others] == [1, 1, 1]
 
 
-def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[ChangeStore, Put]) -> None:
+def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     put(MESSAGE)
     shown = {"reactions": {"up": 2, "\u2764": 1}, "moreReactions": True, "reactionsAt": T[5]}
@@ -161,7 +161,7 @@ def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[C
     assert store.show_reactions("kitchen~4", KEY, none, T[6], T[10]) == {**MESSAGE, **none, "storedAt": T[10]}
 
 
-def test_a_deleted_message_shows_no_reactions(place: tuple[ChangeStore, Put]) -> None:
+def test_a_deleted_message_shows_no_reactions(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     put(MESSAGE)
     shown = {"reactions": {"up": 1}, "moreReactions": True, "reactionsAt": T[5]}
@@ -175,7 +175,7 @@ def test_a_deleted_message_shows_no_reactions(place: tuple[ChangeStore, Put]) ->
     assert store.message("kitchen~4", KEY) == row
 
 
-def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore, Put]) -> None:
+def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[DynamoChanges, Put]) -> None:
     store, _ = place
 
     assert store.apply("kitchen~4", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
@@ -188,7 +188,7 @@ def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore
     assert list(store.changes_of("kitchen~4", KEY)) == []
 
 
-def test_a_message_that_is_awaited_is_no_message_until_it_is_stored_once(place: tuple[ChangeStore, Put]) -> None:
+def test_a_message_that_is_awaited_is_no_message_until_it_is_stored_once(place: tuple[DynamoChanges, Put]) -> None:
     store, _ = place
     at = ("kitchen~4", KEY)
 
@@ -209,7 +209,7 @@ def test_a_message_that_is_awaited_is_no_message_until_it_is_stored_once(place: 
     assert not store.await_message(*at, "3", None)
 
 
-def test_positions_find_a_message_again_only_later(place: tuple[ChangeStore, Put]) -> None:
+def test_positions_find_a_message_again_only_later(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     put(MESSAGE)
 
@@ -220,7 +220,7 @@ def test_positions_find_a_message_again_only_later(place: tuple[ChangeStore, Put
 
 
 @pytest.mark.parametrize("before", [{}, {"expiresAt": 9}])
-def test_the_expiry_of_a_message_only_moves_to_a_sooner_time(place: tuple[ChangeStore, Put], before: Any) -> None:
+def test_the_expiry_of_a_message_only_moves_to_a_sooner_time(place: tuple[DynamoChanges, Put], before: Any) -> None:
     store, put = place
     put({**MESSAGE, **before})
 
@@ -234,7 +234,7 @@ def test_the_expiry_of_a_message_only_moves_to_a_sooner_time(place: tuple[Change
 def test_an_unavailable_table_is_a_store_that_is_unavailable(is_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port()}")
-    store: ChangeStore = DynamoMessageChanges(client("dynamodb", attempts=1), TABLE, "messages")
+    store: DynamoChanges = DynamoMessageChanges(client("dynamodb", attempts=1), TABLE, "messages")
     if is_memory:
         store = memory = MemoryChanges({})
         memory.down = True

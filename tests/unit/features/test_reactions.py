@@ -21,8 +21,8 @@ from headrace.core.items import Item
 from headrace.core.times import DAY, SECOND, iso
 from headrace.features.edits.change import changes_by
 from headrace.features.reactions import counts as reactions
+from headrace.features.reactions.accepting import MOST_REACTIONS
 from headrace.features.reactions.counts import SHOWN_VALUES
-from headrace.features.reactions.gate import MOST_REACTIONS
 from headrace.features.reactions.reactors import list_reactions
 from headrace.streams.chat.message_row import SHOWN_REACTIONS
 from headrace.streams.chat.messages.paths import MessagePath

@@ -203,18 +203,11 @@ def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEven
 def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:
     """``error`` as a PoisonRecord; the first field decides the reason."""
     kind = error.errors(include_url=False, include_input=False)[0]["type"]
+    # A field that must be None is one of a feature that is left out.
+    known = {"missing": "missing_field", "none_required": "unknown_kind"}
+    reason = known.get(kind, kind if kind in ("empty_key", "invalid_key") else "invalid_event")
     details = field_errors(model, error)
-    message = f"{details[0].field} {details[0].message}"
-    return PoisonRecord(_REASONS.get(kind, "invalid_event"), message, details=details)
-
-
-_REASONS = {
-    "missing": "missing_field",
-    "empty_key": "empty_key",
-    "invalid_key": "invalid_key",
-    "none_required": "unknown_kind",
-}
-"""The reasons of poison by pydantic's types of errors. A field that must be ``None`` is one of a feature left out."""
+    return PoisonRecord(reason, f"{details[0].field} {details[0].message}", details=details)
 
 
 _MESSAGES = {

@@ -3,9 +3,9 @@
     features/reactions/
         __init__.py   FEATURE: its name, what it needs, and in which module each part of it is
         reaction.py   KINDS: its events and their rows
-        accepting.py  builds the gate that says who may send them (gate.py)
+        accepting.py  the gate that says who may send them
         storing.py    builds hooks before and after they are stored, and what is kept beside a message (counts.py)
-        dynamodb.py   the port of their rows, and its adapter
+        dynamodb.py   their rows
         routes.py     ROUTES by function, and reactors.py that of read_chat
         telling.py    which of their changes go to TellTarget
         people.py     how a user is erased from them

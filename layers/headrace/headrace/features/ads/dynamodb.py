@@ -11,12 +11,13 @@ _OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHas
 
 
 class DynamoStubs:
-    """A :class:`~headrace.features.ads.take_back.StubStore`."""
+    """The table of clicks, of which some are taken back."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "clicks")
 
     def take_back(self, stub: Item) -> str:
+        """Make a row a stub; the ``timestampSk`` of its click, empty without one. May raise StoreUnavailable."""
         key = {"clickId": stub["clickId"], "sender": stub["sender"]}
         values: Item = {":true": True}
         changes = f"{TAKEN_BACK} = :true"

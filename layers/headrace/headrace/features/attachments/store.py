@@ -10,10 +10,9 @@ import functools
 import itertools
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from headrace.core.errors import FieldError, InvalidEvent, StoreUnavailable
 from headrace.core.keys import content_tag
@@ -29,16 +28,15 @@ from headrace.features.attachments.files import (
     new_upload_id,
     room_of,
 )
+from headrace.features.attachments.s3 import Found, S3Files
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.settings import AttachmentSettings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import impatient
-from headrace.storage.ports import Objects
 
 LINK_SECONDS = 600
 """How long an upload's address and a link to read are good for."""
-State = Literal["unnamed", "waiting", "stored"]
 LOCKS = "lock-"
 """How the names of locks begin, as no file's name does. The bucket deletes them after a day."""
 LOCK_SECONDS = 60
@@ -50,37 +48,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file: its first bytes, its size, its type, the message that owns it, if any, and when it was uploaded."""
-
-    first: bytes
-    bytes: int
-    type: str
-    owner: str | None
-    uploaded: datetime
-
-
-class Files(Objects, Protocol):
-    """Objects with owners and states. Every method may raise StoreUnavailable; links and addresses need no call."""
-
-    def look(self, name: str, count: int) -> Found | None:
-        """A file with its first ``count`` bytes; ``None`` if there is none."""
-
-    def whole(self, name: str) -> tuple[str, bytes] | None:
-        """The type and all bytes of a file; ``None`` if there is none."""
-
-    def set_owner(self, name: str, owner: str, state: State) -> bool:
-        """Set the owner of a file, and its state. Returns whether there is such a file."""
-
-    def upload(self, name: str, type: str, bytes: int, seconds: int) -> tuple[str, Mapping[str, str]]:
-        """An address for one PUT of so many bytes, and its headers. A file that exists is never replaced."""
-
-
 class Attachments:
     """The attachments of messages. ``files`` opens the bucket when the first message with attachments comes."""
 
-    def __init__(self, files: Callable[[], Files]) -> None:
+    def __init__(self, files: Callable[[], S3Files]) -> None:
         self._files = files
         self._parallel = Parallel(AT_ONCE, "attachments")
         self._cooldown = Cooldown()
@@ -130,7 +101,7 @@ class Attachments:
         """Delete files. Raises StoreUnavailable."""
         self._all(lambda files, name: files.delete(name), names)
 
-    def _all(self, call: Callable[[Files, T], R], arguments: Iterable[T]) -> list[R]:
+    def _all(self, call: Callable[[S3Files, T], R], arguments: Iterable[T]) -> list[R]:
         """The result of a call for each argument. After a failure, calls are refused for a moment."""
         if self._cooldown.is_active:
             raise StoreUnavailable("the bucket could not be reached a moment ago")
@@ -175,10 +146,7 @@ def attachments(*, is_impatient: bool = False) -> Attachments:
     """The files of messages; ``is_impatient`` where a request waits for them."""
 
     @functools.cache
-    def files() -> Files:
-        # Imported here: few messages have files, and the client of S3 takes long to make.
-        from headrace.features.attachments.s3 import S3Files
-
+    def files() -> S3Files:
         s3 = impatient("s3") if is_impatient else client("s3")
         return S3Files(s3, AttachmentSettings.read().attachments_bucket)
 

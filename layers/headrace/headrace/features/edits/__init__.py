@@ -6,7 +6,7 @@ FEATURE = Feature(
     name="edits",
     parts={
         "KINDS": "change",
-        "gate": "accepting",
+        "gate": "gate",
         "before": "storing",
         "after": "storing",
         "complete": "storing",

@@ -205,7 +205,7 @@ def fold(author: str, rows: Iterable[Mapping[str, Any]]) -> Change | None:
     """The change that counts among all of a message of ``author``: the last deletion, otherwise the last edit.
 
     Changes of others count only if they were allowed as those of an owner. ``rows`` are as
-    :meth:`.ChangeStore.changes_of` reads them; it stops at the first that counts.
+    :meth:`.DynamoChanges.changes_of` reads them; it stops at the first that counts.
     """
     return next((_change(row) for row in rows if counts(author, row)), None)
 

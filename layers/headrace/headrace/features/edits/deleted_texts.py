@@ -12,7 +12,7 @@ from headrace.core.items import Item
 from headrace.core.keys import normalize_id, timestamp_sk
 from headrace.core.stream import Hidden
 from headrace.features.edits.change import DELETE, fold
-from headrace.features.edits.store import ChangeStore
+from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
 from headrace.streams.chat.message_row import CHANGE, GONE_WHEN_DELETED, exact_key, is_message
@@ -38,7 +38,7 @@ class _Text:
 class DeletedTexts:
     """Chat's :class:`~headrace.core.stream.EventScreen`. ``monotonic`` gives seconds."""
 
-    def __init__(self, changes: ChangeStore, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, changes: DynamoChanges, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._changes = changes
         self._monotonic = monotonic
         self._parallel = Parallel(AT_ONCE, "deletions")

@@ -26,9 +26,10 @@ _DELETE = (
 
 
 class DynamoChanges(DynamoMessageTable):
-    """A :class:`~headrace.features.edits.store.ChangeStore`."""
+    """The rows of edits and deletions, and the messages that they change. Methods may raise StoreUnavailable."""
 
     def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
+        """The rows of a message's changes: deletions, then edits, the latest first. It reads what is taken."""
         return self._changes(room_id, f"{key}#", ScanIndexForward=False, Limit=AT_ONCE)
 
     def _changes(self, room_id: str, beginning: str, **parameters: Any) -> Iterator[Item]:
@@ -45,10 +46,15 @@ class DynamoChanges(DynamoMessageTable):
         )
 
     def apply(self, room_id: str, key: str, change: Change, stored_at: str) -> Item | None:
+        """Apply a change to a stored message that has no later one; the changed row, or ``None``.
+
+        ``stored_at`` is the canonical time at which the message is stored again, for readers of positions.
+        """
         values = {":text": change.text, ":at": change.at, ":key": change.key, ":stored": stored_at}
         if change.kind == DELETE:
             return self.update_message(room_id, key, _CONDITION, _DELETE, {**values, ":text": "", ":by": change.by})
         return self.update_message(room_id, key, _CONDITION, _EDIT, values)
 
     def forget_edits(self, room_id: str, key: str) -> None:
+        """Delete the edits of a message, which is deleted."""
         self.forget_rows([*self._changes(room_id, edits_of(key))])

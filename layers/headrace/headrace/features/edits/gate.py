@@ -16,6 +16,8 @@ from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.features.edits.change import AUTHOR, EDIT, OWNER, TRUSTED, By
 from headrace.runtime.observability import report
+from headrace.services.messages import impatient_message_table
+from headrace.services.rooms import impatient_rooms
 from headrace.streams.chat.message_row import CHANGE, MessageTable, no_message
 from headrace.streams.chat.messages.gate import as_of
 from headrace.streams.chat.rooms.memberships import Membership, Memberships
@@ -124,3 +126,8 @@ def check_not_deleted(message: Item) -> None:
 def _refused(change: Mapping[str, Any], message: str, allowed: str) -> Forbidden:
     detail = FieldError("key", message, echo(change["key"]), allowed)
     return Forbidden("you may not change this message", details=[detail])
+
+
+def gate(rights: type[ChangeRights] = ChangeRights) -> ChangeGate:
+    """Decides who may make a change; by default who may edit or delete a message."""
+    return ChangeGate(rights(impatient_message_table(), *impatient_rooms()))

@@ -21,8 +21,8 @@ from headrace.core.items import Item
 from headrace.core.stream import Reason
 from headrace.core.times import Clock
 from headrace.features.edits.change import AUTHOR, DELETE, TRUSTED, PlaceOf, fold
+from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeRights
-from headrace.features.edits.store import ChangeStore
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
 from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, MessageTable, place_of
@@ -140,7 +140,7 @@ class Texts:
     ``remove_first`` deletes what only the row of a message leads to, and ``remove`` all that is kept beside it.
     """
 
-    def __init__(self, store: ChangeStore, remove_first: Remove, remove: Remove, clock: Clock) -> None:
+    def __init__(self, store: DynamoChanges, remove_first: Remove, remove: Remove, clock: Clock) -> None:
         self._store = store
         self._remove_first = remove_first
         self._remove = remove

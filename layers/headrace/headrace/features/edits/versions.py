@@ -15,7 +15,6 @@ from headrace.core.errors import FieldError, Forbidden, NotFound, echo
 from headrace.core.fields import CanonicalTime
 from headrace.features.edits.change import DELETE, counts
 from headrace.features.edits.dynamodb import DynamoChanges
-from headrace.features.edits.store import ChangeStore
 from headrace.services.messages import messages_table_name
 from headrace.services.reading import reading
 from headrace.services.shared import dynamodb
@@ -45,7 +44,7 @@ class VersionServices:
     """Messages that callers may read, and their edits."""
 
     chat: ChatReading
-    changes: ChangeStore
+    changes: DynamoChanges
 
 
 def list_versions(services: VersionServices, request: Request[MessagePath, None, None]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, is_expired
 from headrace.core.times import Clock
-from headrace.features.reactions.dynamodb import ReactionStore
+from headrace.features.reactions.dynamodb import DynamoReactions
 from headrace.features.reactions.reaction import VALUE
 from headrace.streams.chat.message_row import REACTIONS_AT, may_have_more, place_of
 
@@ -29,7 +29,7 @@ TRIES = 5
 def fold_reactions(rows: Iterable[Item]) -> tuple[dict[str, Any], list[Item]]:
     """What a message shows of its reactions, and those of ``rows`` that later ones have replaced.
 
-    ``rows`` are as :meth:`.ReactionStore.reactions_to` reads them.
+    ``rows`` are as :meth:`.DynamoReactions.reactions_to` reads them.
     """
     last: dict[str, Item] = {}
     replaced: list[Item] = []
@@ -48,7 +48,7 @@ def fold_reactions(rows: Iterable[Item]) -> tuple[dict[str, Any], list[Item]]:
 class ReactionCounts:
     """Counts the reactions to messages in ``store``. Every method may raise StoreUnavailable."""
 
-    def __init__(self, store: ReactionStore, clock: Clock) -> None:
+    def __init__(self, store: DynamoReactions, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 

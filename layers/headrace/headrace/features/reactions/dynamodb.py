@@ -1,22 +1,23 @@
-"""The port of the rows of reactions, and reactions in the table of messages."""
+"""Reactions in the table of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.items import Item
 from headrace.features.reactions.reaction import reactions_partition
-from headrace.streams.chat.message_row import REACTIONS_AT, SHOWN_REACTIONS, MessageTable
+from headrace.streams.chat.message_row import REACTIONS_AT, SHOWN_REACTIONS
 from headrace.streams.chat.messages.dynamodb import STORED, DynamoMessageTable
 from headrace.streams.chat.messages.positions import STORED_AT
 
 
-class ReactionStore(MessageTable, Protocol):
-    """The table of messages, as reactions use it."""
+class DynamoReactions(DynamoMessageTable):
+    """The rows of reactions, and the messages that show them. Methods may raise StoreUnavailable."""
 
     def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:
         """The rows of the reactions to a message, by user, and those of each user by time."""
+        return self.query_all("roomId", reactions_partition(room_id, key), ConsistentRead=True)
 
     def show_reactions(
         self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
@@ -25,17 +26,6 @@ class ReactionStore(MessageTable, Protocol):
 
         Only if its reactions were counted last at the time ``before``. Readers of positions find it at ``stored_at``.
         """
-
-
-class DynamoReactions(DynamoMessageTable):
-    """A :class:`ReactionStore`."""
-
-    def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:
-        return self.query_all("roomId", reactions_partition(room_id, key), ConsistentRead=True)
-
-    def show_reactions(
-        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
-    ) -> Item | None:
         values: Item = {":stored": stored_at, **{f":{name}": value for name, value in shown.items()}}
         counted = f"attribute_not_exists({REACTIONS_AT})"
         if before is not None:

@@ -7,9 +7,9 @@ import functools
 from headrace.core.items import Item
 from headrace.core.stream import Hook
 from headrace.features.edits.storing import applied, checked
+from headrace.features.reactions.accepting import ReactionRights
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.dynamodb import DynamoReactions
-from headrace.features.reactions.gate import ReactionRights
 from headrace.features.reactions.reaction import KIND
 from headrace.services.messages import messages_table_name
 from headrace.services.shared import clock, dynamodb
