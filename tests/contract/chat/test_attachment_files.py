@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from headrace.core.errors import StoreUnavailable
+from headrace.features.attachments.files import names_of
 from headrace.features.attachments.s3 import Found, S3Files
 from headrace.features.attachments.store import Attachments
 from headrace.runtime.aws import client
@@ -158,7 +159,7 @@ def test_a_bucket_that_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch
     for call in (
         lambda messages: attachments.accept(messages, 0),
         attachments.keep,
-        lambda messages: attachments.delete(*messages),
+        lambda messages: attachments.delete_files(names_of(*messages)),
     ):
         with pytest.raises(StoreUnavailable, match="the bucket c"):
             call([message])
