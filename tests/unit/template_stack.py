@@ -65,8 +65,13 @@ class TemplateStack:
                 for name, one in self.resources[stack]["Properties"]["Parameters"].items()
             }
             path = ROOT / self.resources[stack]["Properties"]["TemplateURL"]
-            mappings = parse(path.read_text(), path, overrides)["Resources"]
-            self.resources |= {name: _substitute(one, given) for name, one in mappings.items()}
+            nested = parse(path.read_text(), path, overrides)
+            for name, one in nested["Resources"].items():
+                self.resources[name] = _substitute(one, given)
+                if "Fn::Select" in (source := self.resources[name]["Properties"]["EventSourceArn"]):
+                    (found, (_, arns)) = source["Fn::Select"][0]["Fn::FindInMap"], source["Fn::Select"][1]["Fn::Join"]
+                    place = nested["Mappings"][found[0]][found[1]][found[2]]
+                    self.resources[name]["Properties"]["EventSourceArn"] = arns[int(place)]
         path = ROOT / self.resources["Monitoring"]["Properties"]["TemplateURL"]
         self.monitoring: dict[str, Any] = parse(path.read_text(), path)
         path = ROOT / self.resources["BrokerAlarms"]["Properties"]["TemplateURL"]
