@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.core.stream import Stream
+from headrace.stage.chosen import FEATURES
 from headrace.stage.registry import STREAMS
 from localstage.template.document import parse
 from localstage.template.translate import translate
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
-NAMES = {"analytics", "ads", "archive", "attachments", "invitations", "operations", "people", "ski", "tell"}
-"""The features with functions of their own, which have conditions."""
+CONDITIONS = {f"Has{each.name.capitalize()}" for each in FEATURES if each.functions}
 CLIENT_STREAMS = [one for one in STREAMS.values() if one.incoming]
 """The streams that clients send to. Each has a table and a group of persist queues."""
 QUEUE_PARAMETERS = {one.name: f"{one.name.capitalize()}Queues" for one in CLIENT_STREAMS}
@@ -48,7 +48,8 @@ class TemplateStack:
     """
 
     def __init__(self, state_dir: Path, **overrides: str) -> None:
-        document = with_features(translate(TEMPLATE, overrides, "us-east-1", state_dir).document)
+        self.document = translate(TEMPLATE, overrides, "us-east-1", state_dir).document
+        document = with_features(self.document)
         self.parameters: dict[str, Any] = document["Parameters"]
         self.resources: dict[str, Any] = document["Resources"]
         self.rules: dict[str, Any] = document["Rules"]
@@ -166,7 +167,7 @@ class TemplateStack:
 def with_features(node: Any) -> Any:
     """``node`` of a stage with all features."""
     match node:
-        case {"Fn::If": [str(name), then, _]} if name.startswith("Has") and name.removeprefix("Has").lower() in NAMES:
+        case {"Fn::If": [str(name), then, _]} if name in CONDITIONS:
             return with_features(then)
         case dict():
             return {name: with_features(one) for name, one in node.items()}
