@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.erasure import eraser
-from headrace.erasure.sqs import read_task
-from headrace.erasure.tasks import Task
+from headrace.features.people.erasure.slices import eraser
+from headrace.features.people.jobs import Task
+from headrace.features.people.sqs import read_task
 
 
 def handler(event: dict[str, Any], context: Any) -> None:

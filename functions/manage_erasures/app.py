@@ -3,10 +3,9 @@
 from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.erasure_routes import erasures
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, OPS
 from headrace.core.errors import Conflict, NotFound, RetryLaneUnavailable, SecretsUnavailable
-from headrace.erasure.routes import (
+from headrace.features.people.erasure.routes import (
     EraseBody,
     ErasureBody,
     OwnEraseBody,
@@ -15,6 +14,7 @@ from headrace.erasure.routes import (
     show_erasure,
     show_own_erasure,
 )
+from headrace.features.people.erasure.services import erasures
 
 LOST = (RetryLaneUnavailable, SecretsUnavailable)
 REFUSED = (*LOST, Conflict)

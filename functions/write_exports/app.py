@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.exports import exporter
-from headrace.erasure.sqs import read_task
-from headrace.exports.tasks import Task
+from headrace.features.people.exports.slices import exporter
+from headrace.features.people.exports.tasks import Task
+from headrace.features.people.sqs import read_task
 
 
 def handler(event: dict[str, Any], context: Any) -> None:

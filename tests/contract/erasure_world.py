@@ -15,26 +15,26 @@ from headrace.core.json import encode
 from headrace.core.people import Step, lines_of
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
-from headrace.erasure.chat import ChatEraser
-from headrace.erasure.dead_letters import LetterEraser
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.eraser import Eraser, rounds_of
-from headrace.erasure.people import USER, Person, PersonHashes
-from headrace.erasure.rooms import RoomsEraser
-from headrace.erasure.screen import ErasureScreen
-from headrace.erasure.sqs import read_task
-from headrace.erasure.tasks import Task
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.exporter import Exporter
-from headrace.exports.room import RoomSources
-from headrace.exports.tasks import Task as ExportTask
-from headrace.exports.user import UserSources
-from headrace.exports.withdrawal import ExportEraser
 from headrace.features.ads import people as ads
 from headrace.features.ads.stream import ADS
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
+from headrace.features.people.erasure.chat import ChatEraser
+from headrace.features.people.erasure.dead_letters import LetterEraser
+from headrace.features.people.erasure.eraser import Eraser, rounds_of
+from headrace.features.people.erasure.rooms import RoomsEraser
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.exports.dynamodb import DynamoExports
+from headrace.features.people.exports.exporter import Exporter
+from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.tasks import Task as ExportTask
+from headrace.features.people.exports.user import UserSources
+from headrace.features.people.exports.withdrawal import ExportEraser
+from headrace.features.people.hashes import USER, Person, PersonHashes
+from headrace.features.people.jobs import Task
+from headrace.features.people.screen import ErasureScreen
+from headrace.features.people.sqs import read_task
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS

@@ -20,8 +20,8 @@ from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.screen import ErasureScreen
-from headrace.erasure.tasks import Task
+from headrace.features.people.jobs import Task
+from headrace.features.people.screen import ErasureScreen
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client

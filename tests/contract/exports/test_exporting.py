@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
-from headrace.erasure.tasks import DONE, RUNNING
-from headrace.erasure.tasks import Task as Erasure
-from headrace.exports.exporter import beside_of, key_of
-from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
 from headrace.features.edits.change import fold
+from headrace.features.people.exports.exporter import beside_of, key_of
+from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
+from headrace.features.people.jobs import DONE, RUNNING
+from headrace.features.people.jobs import Task as Erasure
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import file_name
 from headrace.streams.chat.rooms.memberships import Change, membership_event

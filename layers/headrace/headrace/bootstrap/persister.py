@@ -9,8 +9,8 @@ from headrace.core.errors import BrokerUnavailable
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.screen import ErasureScreen
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.screen import ErasureScreen
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule

@@ -16,7 +16,7 @@ from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, StoreU
 from headrace.core.items import Item
 from headrace.core.stream import Hook, Reason, Stream, TableSettings
 from headrace.delivery.records import Record, Row
-from headrace.erasure.screen import ErasureScreen
+from headrace.features.people.screen import ErasureScreen
 from headrace.runtime.observability import Meter, logger, report
 from headrace.stage.registry import STREAMS
 from headrace.storage.ports import EXISTS, Store, Table

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from headrace.analytics.generations import LateEvents
     from headrace.api.paging.cursors import CursorSigner
     from headrace.core.stream import Stream
-    from headrace.erasure.people import PersonHashes
+    from headrace.features.people.hashes import PersonHashes
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.attachments.s3 import S3Files
@@ -67,7 +67,7 @@ def broker_settings() -> BrokerSettings:
 @functools.cache
 def person_hashes() -> PersonHashes:
     """Hashes people as the table of erasures names them."""
-    from headrace.erasure.people import PersonHashes
+    from headrace.features.people.hashes import PersonHashes
 
     arn = ErasureSettings.read().erasure_secret_arn
     return PersonHashes(lambda: secrets().text(arn))

@@ -10,11 +10,11 @@ from headrace.core.items import Item
 from headrace.core.people import PART, Pages, Progress, Source, Step, Target
 from headrace.core.stream import EventScreen
 from headrace.core.times import Clock, iso
-from headrace.erasure.finders import MESSAGES_BY_USER
 from headrace.features.edits.change import KINDS, OWNER, changes_by, message_of
 from headrace.features.edits.deleted_texts import AT_ONCE, DeletedTexts
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.storing import changes
+from headrace.features.people.finders import MESSAGES_BY_USER
 from headrace.runtime.aws import client
 from headrace.services.messages import messages_table_name
 from headrace.services.shared import clock

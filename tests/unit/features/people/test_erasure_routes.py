@@ -10,9 +10,9 @@ import pytest
 from headrace.api.router import Api, http_handler
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import iso
-from headrace.erasure.people import USER, Person, PersonHashes
-from headrace.erasure.routes import ErasureServices
-from headrace.erasure.tasks import DONE, RUNNING, Job, Task
+from headrace.features.people.erasure.routes import ErasureServices
+from headrace.features.people.hashes import USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, RUNNING, Job, Task
 from headrace.runtime.observability import logger
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of

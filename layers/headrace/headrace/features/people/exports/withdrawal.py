@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.core.people import Progress, Target
-from headrace.erasure.finders import memberships_of, messages_of
-from headrace.erasure.people import USER, PersonHashes
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.exporter import key_of
-from headrace.exports.tasks import ROOM, folder_of
+from headrace.features.people.exports.dynamodb import DynamoExports
+from headrace.features.people.exports.exporter import key_of
+from headrace.features.people.exports.tasks import ROOM, folder_of
+from headrace.features.people.finders import memberships_of, messages_of
+from headrace.features.people.hashes import USER, PersonHashes
 from headrace.storage.dynamodb.client import DynamoTable, rows_of
 from headrace.storage.ports import Objects
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.routes import ErasureServices
-from headrace.erasure.sqs import SqsTaskQueue
+from headrace.features.people.erasure.routes import ErasureServices
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.sqs import SqsTaskQueue
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ErasureTaskSettings
 from headrace.services.shared import dynamodb, person_hashes

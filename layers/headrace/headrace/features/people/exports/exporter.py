@@ -12,11 +12,11 @@ from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.people import Source
 from headrace.core.times import Clock
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import MARGIN, RUNNING, TaskQueue
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.lines import MANIFEST, Omitted, Part
-from headrace.exports.tasks import ROOM, File, Task, folder_of
+from headrace.features.people.exports.dynamodb import DynamoExports
+from headrace.features.people.exports.lines import MANIFEST, Omitted, Part
+from headrace.features.people.exports.tasks import ROOM, File, Task, folder_of
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import MARGIN, RUNNING, TaskQueue
 from headrace.storage.ports import Objects
 
 FILE_BYTES = 8_000_000

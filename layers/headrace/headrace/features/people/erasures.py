@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from headrace.core.items import Item
-from headrace.erasure.tasks import DONE, RUNNING, Job
+from headrace.features.people.jobs import DONE, RUNNING, Job
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SqsTaskQueue:
-    """A :class:`~headrace.erasure.tasks.TaskQueue` on the queue ``url``, for tasks of any dataclass."""
+    """A :class:`~headrace.features.people.jobs.TaskQueue` on the queue ``url``, for tasks of any dataclass."""
 
     def __init__(self, url: str, sqs: AwsClient, subject: str = "erasures") -> None:
         self._url = url

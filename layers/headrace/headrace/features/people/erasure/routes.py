@@ -15,8 +15,8 @@ from headrace.core.errors import Conflict, FieldError, InvalidRequest, NotFound,
 from headrace.core.fields import CanonicalTime, StoredId, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.people import SKIERS
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, Job, Jobs, Task, TaskQueue, requested
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, Job, Jobs, Task, TaskQueue, requested
 from headrace.runtime.observability import audit
 
 BACKUP_DAYS = 35

@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 from headrace.core import times
 from headrace.core.items import Item
-from headrace.erasure.dynamodb import begun
-from headrace.erasure.tasks import DONE, RUNNING
-from headrace.exports.tasks import KEPT_DAYS, WITHDRAWN, Export, File
+from headrace.features.people.erasures import begun
+from headrace.features.people.exports.tasks import KEPT_DAYS, WITHDRAWN, Export, File
+from headrace.features.people.jobs import DONE, RUNNING
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 

@@ -11,9 +11,9 @@ from functools import partial
 
 from headrace.core.items import Item
 from headrace.core.people import Find, Line, Pages, Source, lines_of
-from headrace.erasure import finders
-from headrace.exports.lines import Omitted
-from headrace.exports.tasks import Task
+from headrace.features.people import finders
+from headrace.features.people.exports.lines import Omitted
+from headrace.features.people.exports.tasks import Task
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from headrace.core import times
 from headrace.core.items import Item
-from headrace.erasure.tasks import Job, State
+from headrace.features.people.jobs import Job, State
 
 WITHDRAWN: State = "withdrawn"
 """Nobody gets links to its files any more: somebody in it was erased, or who asked for it may not read it now."""

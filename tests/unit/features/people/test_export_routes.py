@@ -10,10 +10,10 @@ import pytest
 from headrace.api.router import Api, http_handler
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import DAY, HOUR
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, RUNNING, Job
-from headrace.exports.routes import ExportServices
-from headrace.exports.tasks import ROOM, WITHDRAWN, Export, File, Kind, Task
+from headrace.features.people.exports.routes import ExportServices
+from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, File, Kind, Task
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, RUNNING, Job
 from headrace.runtime.observability import logger
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, OPEN, Room

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.sqs import SqsTaskQueue
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.exporter import Exporter
-from headrace.exports.room import RoomSources
-from headrace.exports.routes import ExportServices
-from headrace.exports.user import UserSources
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.exports.dynamodb import DynamoExports
+from headrace.features.people.exports.exporter import Exporter
+from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.routes import ExportServices
+from headrace.features.people.exports.user import UserSources
+from headrace.features.people.sqs import SqsTaskQueue
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings, table_settings
 from headrace.services.shared import attachments, clock, dynamodb, person_hashes

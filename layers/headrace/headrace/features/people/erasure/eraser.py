@@ -10,9 +10,9 @@ from dataclasses import replace
 from headrace.core import times
 from headrace.core.people import Step, Target
 from headrace.core.times import Clock
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, MARGIN, Task, TaskQueue
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, MARGIN, Task, TaskQueue
 
 SAVE_SECONDS = 1.0
 ROWS_PER_SECOND = 200

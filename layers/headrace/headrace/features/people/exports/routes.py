@@ -15,11 +15,11 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
 from headrace.core.fields import CanonicalTime, whole_number
 from headrace.core.keys import is_reserved_room
 from headrace.core.people import SKIERS
-from headrace.erasure.people import USER, PersonHashes
-from headrace.erasure.tasks import DONE, RUNNING, Job, Jobs, TaskQueue, requested
-from headrace.exports.exporter import as_of, beside_of, key_of
-from headrace.exports.room import owns
-from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Kind, Task
+from headrace.features.people.exports.exporter import as_of, beside_of, key_of
+from headrace.features.people.exports.room import owns
+from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, Kind, Task
+from headrace.features.people.hashes import USER, PersonHashes
+from headrace.features.people.jobs import DONE, RUNNING, Job, Jobs, TaskQueue, requested
 from headrace.runtime.observability import audit
 from headrace.storage.ports import Objects
 from headrace.streams.chat.rooms.memberships import Memberships

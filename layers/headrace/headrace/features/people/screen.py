@@ -14,8 +14,8 @@ from headrace.core import times
 from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
-from headrace.erasure.people import PersonHashes, people_of
-from headrace.erasure.tasks import Tombstones
+from headrace.features.people.hashes import PersonHashes, people_of
+from headrace.features.people.jobs import Tombstones
 
 
 class ErasureScreen:

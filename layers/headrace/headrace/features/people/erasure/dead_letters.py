@@ -9,7 +9,7 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.people import Progress, Target
 from headrace.core.stream import Stream
-from headrace.erasure.screen import ErasureScreen
+from headrace.features.people.screen import ErasureScreen
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 

@@ -14,9 +14,9 @@ from headrace.core.stream import Stream
 from headrace.core.times import MINUTE, iso
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes, people_of
-from headrace.erasure.screen import ErasureScreen
 from headrace.features.ads.stream import ADS
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes, people_of
+from headrace.features.people.screen import ErasureScreen
 from headrace.features.ski.stream import SKI
 from headrace.queues.ports import RetryRecord
 from headrace.stage.registry import STREAMS

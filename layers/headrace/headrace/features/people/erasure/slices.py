@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 
 from headrace.bootstrap.teller import tidier
-from headrace.erasure.chat import ChatEraser
-from headrace.erasure.dead_letters import LetterEraser
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.eraser import Eraser, rounds_of
-from headrace.erasure.rooms import RoomsEraser
-from headrace.erasure.screen import ErasureScreen
-from headrace.erasure.sqs import SqsTaskQueue
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.withdrawal import ExportEraser
+from headrace.features.people.erasure.chat import ChatEraser
+from headrace.features.people.erasure.dead_letters import LetterEraser
+from headrace.features.people.erasure.eraser import Eraser, rounds_of
+from headrace.features.people.erasure.rooms import RoomsEraser
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.exports.dynamodb import DynamoExports
+from headrace.features.people.exports.withdrawal import ExportEraser
+from headrace.features.people.screen import ErasureScreen
+from headrace.features.people.sqs import SqsTaskQueue
 from headrace.queues.sqs import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
