@@ -11,10 +11,10 @@ from headrace.features.people.erasure.routes import (
     OwnEraseBody,
     erase,
     erase_own,
+    services,
     show_erasure,
     show_own_erasure,
 )
-from headrace.features.people.erasure.services import erasures
 
 LOST = (RetryLaneUnavailable, SecretsUnavailable)
 REFUSED = (*LOST, Conflict)
@@ -28,4 +28,4 @@ ROUTES = {
     "GET /erasure": Route(show_own_erasure, (CHAT_READ,), answer=ErasureBody, errors=FOUND),
 }
 
-handler = http_api(ROUTES, erasures)
+handler = http_api(ROUTES, services)

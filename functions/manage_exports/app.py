@@ -7,7 +7,6 @@ from headrace.core.caller import CHAT_READ, CHAT_WRITE, OPS
 from headrace.core.errors import Conflict, NotFound, RetryLaneUnavailable, SecretsUnavailable
 from headrace.features.people.exports import routes
 from headrace.features.people.exports.routes import ExportUserBody, RoomExport, UserExport
-from headrace.features.people.exports.slices import exports
 from headrace.streams.chat.rooms.requests import RoomPath
 
 REFUSED = (RetryLaneUnavailable, SecretsUnavailable, Conflict)
@@ -27,4 +26,4 @@ ROUTES = {
     ),
 }
 
-handler = http_api(ROUTES, exports)
+handler = http_api(ROUTES, routes.services)

@@ -11,8 +11,9 @@ from headrace.api.router import Api, http_handler
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import iso
 from headrace.features.people.erasure.routes import ErasureServices
+from headrace.features.people.erasures import Task
 from headrace.features.people.hashes import USER, Person, PersonHashes
-from headrace.features.people.jobs import DONE, RUNNING, Job, Task
+from headrace.features.people.jobs import DONE, RUNNING, Job
 from headrace.runtime.observability import logger
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of

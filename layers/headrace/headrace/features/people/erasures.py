@@ -1,44 +1,55 @@
-"""Erasures in the Erasures table: one row per erased person, which is also the tombstone."""
+"""Erasures in the Erasures table: one row per erased person, which is also the tombstone.
+
+It says until when a person was erased. An event that was accepted before then is never stored again.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from headrace.core.items import Item
-from headrace.features.people.jobs import DONE, RUNNING, Job
-from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
+from headrace.features.people.jobs import DONE, STATE_NAME, DynamoJobs, Job, TaskQueue
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ErasureSettings, ErasureTaskSettings
+from headrace.services.shared import dynamodb
 
 _COUNT = "count:"
 """How the attributes with counts begin."""
 _SAME = "erasedAt = :erasedAt"
-_STATE = {"ExpressionAttributeNames": {"#state": "state"}}
 
 
-class DynamoErasures:
-    """Erasures by the key of their person; every read is consistent. Every method may raise StoreUnavailable."""
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One slice of an erasure: the ``step`` of a ``round`` at which it begins.
 
-    def __init__(self, client: AwsClient, table: str) -> None:
-        self._table = DynamoTable(client, table, "erasures")
+    The first round erases what there is. The second one follows when every event that was accepted before the erasure
+    is either stored or will be refused. With an archive, a third one tidies it.
+    """
+
+    user_id: str
+    skier_id: str | None
+    erased_at: str
+    round: int = 1
+    step: int = 0
+
+
+class DynamoErasures(DynamoJobs[Job]):
+    """Erasures by the key of their person."""
+
+    kind, began_at, beside = "erasures", "erasedAt", "skier"
 
     def erased_at(self, keys: Collection[str]) -> dict[str, str]:
-        rows = self._table.get_many([_key(key) for key in sorted(keys)])
+        """When people were erased last, by their keys; others are left out."""
+        rows = self._table.get_many([self._key(key) for key in sorted(keys)])
         return {row["person"]: row["erasedAt"] for row in rows}
-
-    def begin(self, key: str, at: str, beside: str | None = None) -> Job:
-        # A new row: the counts of an earlier erasure are gone.
-        row: Item = {**_key(key), **({} if beside is None else {"skier": beside})}
-        return _erasure(begun(self._table, row, "erasedAt", at))
 
     def bury(self, key: str, at: str) -> None:
         """Leave a tombstone alone, without a task: for another person that an erasure names."""
         condition = "attribute_not_exists(erasedAt) OR erasedAt < :at"
         expression = "SET erasedAt = :at, #state = :done"
-        self._table.update_if(condition, _key(key), expression, {":at": at, ":done": DONE}, **_STATE)
-
-    def get(self, key: str) -> Job | None:
-        row = self._table.get(_key(key))
-        return None if row is None else _erasure(row)
+        self._table.update_if(condition, self._key(key), expression, {":at": at, ":done": DONE}, **STATE_NAME)
 
     def add(self, key: str, erased_at: str, counts: Mapping[str, int]) -> None:
         """Add to the counts of the erasure that began at ``erased_at``."""
@@ -46,38 +57,25 @@ class DynamoErasures:
         values: Item = {f":c{number}": count for number, count in enumerate(counts.values())}
         added = ", ".join(f"#c{number} :c{number}" for number in range(len(counts)))
         self._table.update_if(
-            _SAME, _key(key), f"ADD {added}", {**values, ":erasedAt": erased_at}, ExpressionAttributeNames=names
+            _SAME, self._key(key), f"ADD {added}", {**values, ":erasedAt": erased_at}, ExpressionAttributeNames=names
         )
 
     def finish(self, key: str, erased_at: str, at: str) -> None:
         """End the erasure that began at ``erased_at``. An earlier one changes nothing."""
         values = {":erasedAt": erased_at, ":done": DONE, ":at": at}
-        self._table.update_if(_SAME, _key(key), "SET #state = :done, doneAt = :at", values, **_STATE)
+        self._table.update_if(_SAME, self._key(key), "SET #state = :done, doneAt = :at", values, **STATE_NAME)
+
+    def _job(self, row: Item) -> Job:
+        counts = {name.removeprefix(_COUNT): count for name, count in row.items() if name.startswith(_COUNT)}
+        return Job(row["erasedAt"], row["state"], row.get("skier"), row.get("doneAt"), dict(sorted(counts.items())))
 
 
-def begun(table: DynamoTable, row: Item, time: str, at: str) -> Item:
-    """Put the row of a task that begins at ``at``, unless one is running, or was begun then or later.
-
-    ``time`` is the attribute with the time. Returns the row that is there then.
-    """
-    row = {**row, time: at, "state": RUNNING}
-    try:
-        table.put(
-            row,
-            ConditionExpression=f"attribute_not_exists(person) OR (#state <> :running AND {time} < :at)",
-            ExpressionAttributeValues=to_wire({":running": RUNNING, ":at": at}),
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            **_STATE,
-        )
-    except ConditionFailed as error:
-        return error.row
-    return row
+def erasure_queue() -> TaskQueue:
+    """Holds the next slices of erasures."""
+    return TaskQueue(ErasureTaskSettings.read().erasure_queue_url, client("sqs"), "erasures")
 
 
-def _key(key: str) -> Item:
-    return {"person": key}
-
-
-def _erasure(row: Item) -> Job:
-    counts = {name.removeprefix(_COUNT): count for name, count in row.items() if name.startswith(_COUNT)}
-    return Job(row["erasedAt"], row["state"], row.get("skier"), row.get("doneAt"), dict(sorted(counts.items())))
+@functools.cache
+def erasures() -> DynamoErasures:
+    """The erasures of the stage."""
+    return DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)

@@ -1,20 +1,23 @@
-"""Long jobs: how an erasure or an export begins, and its progress. And the task of an erasure.
-
-The row of an erasure is also a tombstone. It says until when a person was erased. An event that was accepted before
-then is never stored again.
-"""
+"""Long jobs, which run in slices: how an erasure or an export begins, its row, its queue and its progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from headrace.core import times
+from headrace.core import json, times
+from headrace.core.errors import RetryLaneUnavailable
+from headrace.core.items import Item
+from headrace.core.json import encode
+from headrace.runtime.aws import AwsClient, AwsError, call
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
 
 State = Literal["running", "done", "withdrawn"]
 RUNNING: State = "running"
 DONE: State = "done"
+STATE_NAME = {"ExpressionAttributeNames": {"#state": "state"}}
+"""The name of the attribute with the state, a word of DynamoDB."""
 MARGIN = 30.0
 """Seconds that an invocation keeps for its last part and for sending the next slice."""
 LOST_AFTER = times.HOUR
@@ -35,31 +38,74 @@ class Job:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-T_contra = TypeVar("T_contra", contravariant=True)
-T = TypeVar("T")
-J_co = TypeVar("J_co", bound=Job, covariant=True)
 J = TypeVar("J", bound=Job)
 
 
-class Jobs(Protocol[J_co]):
-    """Stores erasures, or exports, by the key of their person or room. Every method may raise StoreUnavailable."""
+class DynamoJobs(Generic[J]):
+    """Jobs by the key of their person or room, which is that of a row behind ``prefix``; every read is consistent.
 
-    def get(self, key: str) -> J_co | None:
+    ``began_at`` and ``beside`` are the attributes with these of a job. Every method may raise StoreUnavailable.
+    """
+
+    kind: ClassVar[str]
+    prefix: ClassVar[str] = ""
+    began_at: ClassVar[str]
+    beside: ClassVar[str]
+
+    def __init__(self, client: AwsClient, table: str) -> None:
+        self._table = DynamoTable(client, table, self.kind)
+
+    def get(self, key: str) -> J | None:
         """The last job."""
+        row = self._table.get(self._key(key))
+        return None if row is None else self._job(row)
 
-    def begin(self, key: str, at: str, beside: str | None) -> J_co:
+    def begin(self, key: str, at: str, beside: str | None = None) -> J:
         """Begin a job at ``at``, unless one is running, or was begun then or later. Returns the last one."""
+        row = {**self._key(key), self.began_at: at, "state": RUNNING, **self._more(at)}
+        if beside is not None:
+            row[self.beside] = beside
+        try:
+            self._table.put(
+                row,
+                ConditionExpression=f"attribute_not_exists(person) OR (#state <> :running AND {self.began_at} < :at)",
+                ExpressionAttributeValues=to_wire({":running": RUNNING, ":at": at}),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **STATE_NAME,
+            )
+        except ConditionFailed as error:
+            row = error.row
+        return self._job(row)
+
+    def _key(self, key: str) -> Item:
+        return {"person": self.prefix + key}
+
+    def _more(self, _at: str) -> Item:
+        """Further attributes of a job that begins."""
+        return {}
+
+    def _job(self, row: Item) -> J:
+        raise NotImplementedError
 
 
-class TaskQueue(Protocol[T_contra]):
-    """Holds the next slices of erasures, or of exports."""
+class TaskQueue:
+    """Holds the next slices of jobs, of which each task is a dataclass, in the queue ``url`` of SQS."""
 
-    def send(self, task: T_contra, delay: int = 0) -> None:
+    def __init__(self, url: str, sqs: AwsClient, subject: str) -> None:
+        self._url = url
+        self._client = sqs
+        self._subject = subject
+
+    def send(self, task: Any, delay: int = 0) -> None:
         """Send a slice, which begins after ``delay`` seconds (at most 900). Raises RetryLaneUnavailable."""
+        try:
+            call(self._client.send_message, QueueUrl=self._url, MessageBody=encode(asdict(task)), DelaySeconds=delay)
+        except AwsError as error:
+            raise RetryLaneUnavailable(f"the queue of {self._subject} is unavailable: {error.code}") from error
 
 
 def requested(
-    jobs: Jobs[J], queue: TaskQueue[T], key: str, now: int, beside: str | None, task: Callable[[str], T]
+    jobs: DynamoJobs[J], queue: TaskQueue, key: str, now: int, beside: str | None, task: Callable[[str], Any]
 ) -> J:
     """The job that runs, or a new one that begins at ``now`` (microseconds). ``task`` makes its task for a time."""
     job = jobs.get(key)
@@ -73,23 +119,16 @@ def requested(
     return job
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One slice of an erasure: the ``step`` of a ``round`` at which it begins.
+def slices(runner: Callable[[], Any], task: Callable[..., Any]) -> Callable[[dict[str, Any], Any], None]:
+    """The handler that lets what ``runner`` builds run a slice, of a ``task`` that only Headrace sends.
 
-    The first round erases what there is. The second one follows when every event that was accepted before the erasure
-    is either stored or will be refused. With an archive, a third one tidies it.
+    A batch has one message. If its slice fails, SQS delivers it again.
     """
 
-    user_id: str
-    skier_id: str | None
-    erased_at: str
-    round: int = 1
-    step: int = 0
+    def handler(event: dict[str, Any], context: Any) -> None:
+        for record in event["Records"]:
+            runner().run(
+                task(**json.decode(record["body"])), lambda: float(context.get_remaining_time_in_millis()) / 1000
+            )
 
-
-class Tombstones(Protocol):
-    """Says who was erased. May raise StoreUnavailable."""
-
-    def erased_at(self, keys: Collection[str]) -> dict[str, str]:
-        """When people were erased last, by their keys; others are left out."""
+    return handler

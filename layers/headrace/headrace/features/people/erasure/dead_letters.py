@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
-from headrace.core.people import Progress, Target
+from headrace.core.people import FindErased, Progress, Target
 from headrace.core.stream import Stream
-from headrace.features.people.screen import ErasureScreen
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 
@@ -23,12 +22,10 @@ class LetterEraser:
     Of each letter the events of all erased people go. So it does not matter which of two erasures receives it.
     """
 
-    def __init__(
-        self, lane: DeadLane, retry_lane: RetryLane, screen: ErasureScreen, streams: Mapping[str, Stream]
-    ) -> None:
+    def __init__(self, lane: DeadLane, retry_lane: RetryLane, find: FindErased, streams: Mapping[str, Stream]) -> None:
         self._lane = lane
         self._retry_lane = retry_lane
-        self._screen = screen
+        self._find = find
         self._streams = streams
 
     def dead_letters(self, target: Target) -> Progress:
@@ -56,7 +53,7 @@ class LetterEraser:
     def _erase(self, letter: ReceivedLetter, envelope: Envelope) -> int:
         """Erase events of a letter; returns how many. It stays as it is if the retry queue refuses the rest."""
         stream = self._streams[envelope.stream]
-        gone = self._screen.erased(stream, [(envelope.accepted_at, event) for event in envelope.events])
+        gone = self._find(stream, [(envelope.accepted_at, event) for event in envelope.events])
         if not gone:
             return 0
         rest = [event for at, event in enumerate(envelope.events) if at not in gone]

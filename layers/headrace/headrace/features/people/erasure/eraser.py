@@ -10,9 +10,9 @@ from dataclasses import replace
 from headrace.core import times
 from headrace.core.people import Step, Target
 from headrace.core.times import Clock
-from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.erasures import DynamoErasures, Task
 from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
-from headrace.features.people.jobs import DONE, MARGIN, Task, TaskQueue
+from headrace.features.people.jobs import DONE, MARGIN, TaskQueue
 
 SAVE_SECONDS = 1.0
 ROWS_PER_SECOND = 200
@@ -41,7 +41,7 @@ class Eraser:
         self,
         rounds: Sequence[Round],
         erasures: DynamoErasures,
-        queue: TaskQueue[Task],
+        queue: TaskQueue,
         hashes: PersonHashes,
         clock: Clock,
         monotonic: Callable[[], float] = time.monotonic,

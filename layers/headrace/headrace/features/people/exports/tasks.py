@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from headrace.core import times
 from headrace.core.items import Item
-from headrace.features.people.jobs import Job, State
+from headrace.features.people.jobs import Job, State, TaskQueue
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ExportSettings
 
 WITHDRAWN: State = "withdrawn"
 """Nobody gets links to its files any more: somebody in it was erased, or who asked for it may not read it now."""
@@ -56,6 +58,11 @@ class Task:
     start: Item | None = None
     files: Sequence[Mapping[str, Any]] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def export_queue() -> TaskQueue:
+    """Holds the next slices of exports."""
+    return TaskQueue(ExportSettings.read().export_queue_url, client("sqs"), "exports")
 
 
 def folder_of(key: str) -> str:

@@ -6,53 +6,41 @@ from collections.abc import Iterator
 
 from headrace.core.people import Progress, Target
 from headrace.features.people.exports.dynamodb import DynamoExports
-from headrace.features.people.exports.exporter import key_of
 from headrace.features.people.exports.tasks import ROOM, folder_of
 from headrace.features.people.finders import memberships_of, messages_of
-from headrace.features.people.hashes import USER, PersonHashes
+from headrace.features.people.hashes import USER, Person, PersonHashes
 from headrace.storage.dynamodb.client import DynamoTable, rows_of
 from headrace.storage.ports import Objects
 
 
-class ExportEraser:
-    """The step for exports: those of the user, and those of rooms that the user was or wrote in.
+def erase_exports(
+    messages: DynamoTable,
+    memberships: DynamoTable,
+    exports: DynamoExports,
+    files: Objects,
+    hashes: PersonHashes,
+    target: Target,
+) -> Progress:
+    """Delete the files of exports that the user can be in: the user's, and those of rooms to be in or to write in.
 
     It comes before the steps that change memberships and messages, which lead to the rooms. An export is found again in
-    the last round: a file that was being written in the first one is deleted then.
+    the last round: a file that was being written in the first one is deleted then. What was deleted before is not
+    counted again.
     """
+    seen = set[Person]()
+    for person in _exported(messages, memberships, target.user_id):
+        key = hashes.key(person)
+        if person not in seen and exports.withdraw(key):
+            names = list(files.names(folder_of(key)))
+            for name in names:
+                files.delete(name)
+            if names:
+                yield "exports", len(names)
+        seen.add(person)
 
-    def __init__(
-        self,
-        messages: DynamoTable,
-        memberships: DynamoTable,
-        exports: DynamoExports,
-        files: Objects,
-        hashes: PersonHashes,
-    ) -> None:
-        self._messages = messages
-        self._memberships = memberships
-        self._exports = exports
-        self._files = files
-        self._hashes = hashes
 
-    def exports(self, target: Target) -> Progress:
-        """Delete the files of exports that the user can be in. What was deleted before is not counted again."""
-        if deleted := self._withdraw(USER, target.user_id):
-            yield "exports", deleted
-        seen = set[str]()
-        for room_id in self._rooms(target.user_id):
-            if room_id not in seen and (deleted := self._withdraw(ROOM, room_id)):
-                yield "exports", deleted
-            seen.add(room_id)
-
-    def _rooms(self, user_id: str) -> Iterator[str]:
-        for find, table in ((memberships_of, self._memberships), (messages_of, self._messages)):
-            for row in rows_of(find(table, user_id)):
-                yield row["roomId"]
-
-    def _withdraw(self, kind: str, id: str) -> int:
-        key = key_of(self._hashes, kind, id)
-        names = list(self._files.names(folder_of(key))) if self._exports.withdraw(key) else []
-        for name in names:
-            self._files.delete(name)
-        return len(names)
+def _exported(messages: DynamoTable, memberships: DynamoTable, user_id: str) -> Iterator[Person]:
+    yield Person(USER, user_id)
+    for find, table in ((memberships_of, memberships), (messages_of, messages)):
+        for row in rows_of(find(table, user_id)):
+            yield Person(ROOM, row["roomId"])
