@@ -25,9 +25,9 @@ from headrace.features.people.erasure.dead_letters import LetterEraser
 from headrace.features.people.erasure.eraser import Eraser, rounds_of
 from headrace.features.people.erasure.rooms import RoomsEraser
 from headrace.features.people.erasures import DynamoErasures, Task
-from headrace.features.people.exports.dynamodb import DynamoExports
 from headrace.features.people.exports.exporter import Exporter
 from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.tasks import DynamoExports
 from headrace.features.people.exports.tasks import Task as ExportTask
 from headrace.features.people.exports.user import UserSources
 from headrace.features.people.exports.withdrawal import erase_exports

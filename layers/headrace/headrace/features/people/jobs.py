@@ -88,20 +88,20 @@ class DynamoJobs(Generic[J]):
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True)
 class TaskQueue:
     """Holds the next slices of jobs, of which each task is a dataclass, in the queue ``url`` of SQS."""
 
-    def __init__(self, url: str, sqs: AwsClient, subject: str) -> None:
-        self._url = url
-        self._client = sqs
-        self._subject = subject
+    url: str
+    sqs: AwsClient
+    subject: str
 
     def send(self, task: Any, delay: int = 0) -> None:
         """Send a slice, which begins after ``delay`` seconds (at most 900). Raises RetryLaneUnavailable."""
         try:
-            call(self._client.send_message, QueueUrl=self._url, MessageBody=encode(asdict(task)), DelaySeconds=delay)
+            call(self.sqs.send_message, QueueUrl=self.url, MessageBody=encode(asdict(task)), DelaySeconds=delay)
         except AwsError as error:
-            raise RetryLaneUnavailable(f"the queue of {self._subject} is unavailable: {error.code}") from error
+            raise RetryLaneUnavailable(f"the queue of {self.subject} is unavailable: {error.code}") from error
 
 
 def requested(

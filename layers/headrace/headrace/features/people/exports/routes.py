@@ -16,10 +16,18 @@ from headrace.core.fields import CanonicalTime, whole_number
 from headrace.core.keys import is_reserved_room
 from headrace.core.people import SKIERS
 from headrace.features.people.erasures import DynamoErasures, erasures
-from headrace.features.people.exports.dynamodb import DynamoExports, exports
 from headrace.features.people.exports.exporter import as_of, beside_of
 from headrace.features.people.exports.room import owns
-from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, Kind, Task, export_queue
+from headrace.features.people.exports.tasks import (
+    ROOM,
+    WITHDRAWN,
+    DynamoExports,
+    Export,
+    Kind,
+    Task,
+    export_queue,
+    exports,
+)
 from headrace.features.people.hashes import USER, Person, PersonHashes, person_hashes
 from headrace.features.people.jobs import DONE, RUNNING, TaskQueue, requested
 from headrace.runtime.aws import client

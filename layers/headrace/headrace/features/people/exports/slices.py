@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from headrace.features.people.exports.dynamodb import exports
 from headrace.features.people.exports.exporter import Exporter
 from headrace.features.people.exports.room import RoomSources
-from headrace.features.people.exports.tasks import export_queue
+from headrace.features.people.exports.tasks import export_queue, exports
 from headrace.features.people.exports.user import UserSources
 from headrace.features.people.hashes import person_hashes
 from headrace.runtime.aws import client

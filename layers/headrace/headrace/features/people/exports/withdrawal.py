@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.core.people import Progress, Target
-from headrace.features.people.exports.dynamodb import DynamoExports
-from headrace.features.people.exports.tasks import ROOM, folder_of
+from headrace.features.people.exports.tasks import ROOM, DynamoExports, folder_of
 from headrace.features.people.finders import memberships_of, messages_of
 from headrace.features.people.hashes import USER, Person, PersonHashes
 from headrace.storage.dynamodb.client import DynamoTable, rows_of
