@@ -23,14 +23,7 @@ from headrace.runtime.settings import (
 from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import (
-    attachments,
-    clock,
-    late_events,
-    retry_lane,
-    secrets,
-    separate_cache,
-)
+from headrace.services.shared import attachments, clock, late_events, retry_lane, secrets, separate_cache
 from headrace.stage.registry import STREAMS, completes, erased, hooks_after, hooks_before, hooks_known
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
