@@ -22,5 +22,6 @@ NAMES = (
     "online",
     "ski",
     "ads",
+    "people",
 )
 """The folders, in the order of their hooks."""
