@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.breakers import breaker_status
 from headrace.core.errors import BrokerUnavailable
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
@@ -27,6 +26,7 @@ from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import (
     attachments,
+    breaker_status,
     clock,
     dynamodb,
     late_events,

@@ -22,5 +22,6 @@ NAMES = (
     "online",
     "ski",
     "ads",
+    "operations",
 )
 """The folders, in the order of their hooks."""

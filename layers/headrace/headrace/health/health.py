@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from typing_extensions import TypedDict
 
 from headrace.api.router import Reply, Request
-from headrace.operations.parts import Parts, Unknown
+from headrace.health.parts import Parts, Unknown
 
 CHECK_SECONDS = 1.0
 KEPT_SECONDS = 5.0

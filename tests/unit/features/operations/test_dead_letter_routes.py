@@ -10,14 +10,13 @@ import pytest
 from headrace.api.params import read
 from headrace.api.router import Api, http_handler
 from headrace.core.errors import InvalidRequest
-from headrace.operations.dead_letter import Filter
-from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
-from headrace.operations.dead_letters import DeadLetters, RedriveState
+from headrace.features.operations.dead_letter import Filter
+from headrace.features.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
+from headrace.features.operations.dead_letters import DeadLetters, RedriveState
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import logger
 from headrace.stage.registry import STREAMS
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
-from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE
@@ -36,7 +35,7 @@ class World:
         message = self.retry.queue.send(RetryRecord(b"not json", {"reason": "not_json"}))
         self.retry.queue.messages.remove(message)
         self.retry.dead.put(message)
-        letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK, NO_SCREENS)
+        letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK, {})
         self.router = http_handler(Api(ROUTES, lambda: letters, CLOCK))
 
     def call(self, route: str, body: object = None, **query: str) -> tuple[int, Any]:
