@@ -47,23 +47,17 @@ class ProbeRun:
 
 @dataclass(frozen=True)
 class ProbeReader:
-    """Reads probes from the ``table`` of their stream, consistently. All methods may raise StoreUnavailable."""
+    """Reads probes from the ``table`` of their stream, consistently."""
 
     reader: RangeReader
     table: str
 
-    def is_readable(self, queue: str, minute: int) -> bool:
-        """Whether the probe of ``queue`` and ``minute`` (microseconds) is in the table."""
-        after = times.iso(minute + times.MINUTE)
-        return bool(self.reader.read(self._query(queue, times.iso(minute), after)).items)
+    def newest(self, queue: str, lower: str | None = None, upper: str | None = None) -> str | None:
+        """The minute of the newest probe that came through ``queue``, as a canonical time. May raise StoreUnavailable.
 
-    def newest(self, queue: str) -> str | None:
-        """The minute of the newest probe that came through ``queue``, as a canonical time."""
-        items = self.reader.read(self._query(queue, None, None)).items
-        return str(items[0]["timestamp"]) if items else None
-
-    def _query(self, queue: str, lower: str | None, upper: str | None) -> RangeQuery:
-        return RangeQuery(
+        Only one from ``lower`` on and before ``upper`` counts, if they are given.
+        """
+        query = RangeQuery(
             table=self.table,
             partition_attribute=PROBE.partition_key,
             partition=probe_room(queue),
@@ -73,6 +67,8 @@ class ProbeReader:
             limit=1,
             consistent=True,
         )
+        items = self.reader.read(query).items
+        return str(items[0]["timestamp"]) if items else None
 
 
 @dataclass
@@ -166,7 +162,7 @@ class Prober:
     def _seen(self, queue: str, minute: int) -> bool | None:
         """Whether the probe is there; ``None`` while the table cannot be read."""
         try:
-            return self.reader.is_readable(queue, minute)
+            return self.reader.newest(queue, times.iso(minute), times.iso(minute + times.MINUTE)) is not None
         except StoreUnavailable as error:
             report("probe StoreUnavailable", f"probes cannot be read: {error.message}")
             return None
