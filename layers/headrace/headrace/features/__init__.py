@@ -23,5 +23,6 @@ NAMES = (
     "ski",
     "ads",
     "people",
+    "operations",
 )
 """The folders, in the order of their hooks."""
