@@ -86,13 +86,13 @@ def fill_rides(count: int) -> None:
 
 def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     """Ask for the top ads of the minute."""
-    from headrace.analytics.requests import TopQuery
-    from headrace.analytics.scanner import Scanner
-    from headrace.analytics.windows import Analytics
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock, iso
     from headrace.features.ads.routes import AdsServices, top
     from headrace.features.ads.stream import ADS
+    from headrace.features.analytics.requests import TopQuery
+    from headrace.features.analytics.scanner import Scanner
+    from headrace.features.analytics.windows import Analytics
 
     clock, cache = SystemClock(), redis_cache(cache_port)
     scanner = Scanner(watched_reader(queries), "AdClicks", clock, PARALLEL)

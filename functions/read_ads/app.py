@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
 from headrace.api.router import Route
@@ -20,6 +19,7 @@ from headrace.features.ads.routes import (
     top,
     user_clicks,
 )
+from headrace.features.analytics.requests import StepQuery, TopQuery
 
 READ = (ANALYTICS_READ,)
 PAGE_ERRORS = (InvalidCursor, StoreUnavailable)

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode
@@ -32,6 +31,7 @@ from headrace.exports.user import UserSources
 from headrace.exports.withdrawal import ExportEraser
 from headrace.features.ads import people as ads
 from headrace.features.ads.stream import ADS
+from headrace.features.analytics.generations import LateEvents
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported

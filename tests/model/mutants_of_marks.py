@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import generations
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.analytics import generations
 from tests.model.mutants import Mutant
 
 

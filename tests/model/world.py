@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.analytics.generations import LateEvents
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names

@@ -6,9 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, http_handler
 from headrace.core import times
@@ -22,6 +19,9 @@ from headrace.features.ads.addresses import AddressHasher
 from headrace.features.ads.routes import AdsServices
 from headrace.features.ads.stream import ADS
 from headrace.features.ads.take_back import KnownClicks
+from headrace.features.analytics.generations import LateEvents
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.queues import names
 from headrace.storage.ports import Outcome, Table
 from tests.fakes.ads import MemoryStubs

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from headrace.analytics import responses
-from headrace.analytics.generations import LateEvents
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
 from headrace.core.stream import Shards, Stream
+from headrace.features.analytics import responses
+from headrace.features.analytics.generations import LateEvents
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.storage.ports import Columns, Query
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, http_handler
 from headrace.core import times
@@ -20,6 +18,8 @@ from headrace.features.ads.dynamodb import DynamoStubs
 from headrace.features.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
 from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.features.ads.take_back import StubStore
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client

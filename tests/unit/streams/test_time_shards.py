@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics.requests import Scope, WindowRequest
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.time_slots import Span
-from headrace.analytics.windows import Analytics
 from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import Shards, Stream, TableSettings
 from headrace.features.ads.stream import ADS
+from headrace.features.analytics.requests import Scope, WindowRequest
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.time_slots import Span
+from headrace.features.analytics.windows import Analytics
 from headrace.features.ski.resort_days import ResortDays
 from headrace.features.ski.stream import SKI, ResortDay
 from headrace.streams.chat.stream import CHAT

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from headrace.analytics.generations import SETTLE_SECONDS
-from headrace.analytics.scanner import PARALLEL_READS, Scanner
-from headrace.analytics.windows import Analytics
 from headrace.core.stream import Stream
+from headrace.features.analytics.generations import SETTLE_SECONDS
+from headrace.features.analytics.scanner import PARALLEL_READS, Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import cache, clock, cursors, range_reader
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client

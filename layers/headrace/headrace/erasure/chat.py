@@ -10,13 +10,13 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Progress, Target
 from headrace.core.times import Clock, iso
 from headrace.erasure.finders import messages_of, notices_of
+from headrace.features.analytics.generations import LateEvents
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
 from headrace.features.ads.stream import ADS, USER_INDEX
+from headrace.features.analytics.generations import LateEvents
 from headrace.runtime.settings import table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import dynamodb, late_events

@@ -13,11 +13,6 @@ from typing import Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from headrace.analytics import responses
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.requests import StepQuery, TopQuery
-from headrace.analytics.responses import Accuracy, Answer
-from headrace.analytics.windows import Analytics, deadline
 from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.pager import Page, Pager
 from headrace.api.paging.range_walk import ReadBudget, spans_of
@@ -31,6 +26,11 @@ from headrace.core.fields import CanonicalTime, Cursor, Key
 from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index
 from headrace.features.ads.stream import AD_ID_FORM, AD_INDEX, USER_INDEX, AdId, item_of
+from headrace.features.analytics import responses
+from headrace.features.analytics.aggregate import Aggregate
+from headrace.features.analytics.requests import StepQuery, TopQuery
+from headrace.features.analytics.responses import Accuracy, Answer
+from headrace.features.analytics.windows import Analytics, deadline
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
 

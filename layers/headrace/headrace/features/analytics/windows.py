@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from typing import Any, TypeVar
 
-from headrace.analytics import responses
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.builder import Builder, Tail, Window
-from headrace.analytics.generations import GRACE_SECONDS
-from headrace.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
-from headrace.analytics.responses import active_users_body, window_body
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
-from headrace.analytics.time_slots import DAY, MINUTE, Span, pieces
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.collections import BoundedDict
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
+from headrace.features.analytics import responses
+from headrace.features.analytics.aggregate import Aggregate
+from headrace.features.analytics.builder import Builder, Tail, Window
+from headrace.features.analytics.generations import GRACE_SECONDS
+from headrace.features.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
+from headrace.features.analytics.responses import active_users_body, window_body
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
+from headrace.features.analytics.time_slots import DAY, MINUTE, Span, pieces
 from headrace.storage.ports import Cache
 
 MARGIN_SECONDS = 4.0

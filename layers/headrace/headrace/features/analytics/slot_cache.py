@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TypeVar
 
-from headrace.analytics.aggregate import Aggregate, UnknownLayout, check, decode, encode
-from headrace.analytics.generations import (
+from headrace.core import times
+from headrace.core.collections import slices
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import Clock
+from headrace.features.analytics.aggregate import Aggregate, UnknownLayout, check, decode, encode
+from headrace.features.analytics.generations import (
     CHANGED,
     KEPT_SECONDS,
     SLICE,
@@ -19,12 +23,8 @@ from headrace.analytics.generations import (
     slot_aggregate,
     slot_generation,
 )
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.time_slots import HOUR, Slot
-from headrace.core import times
-from headrace.core.collections import slices
-from headrace.core.errors import CacheUnavailable
-from headrace.core.times import Clock
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.time_slots import HOUR, Slot
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
 

@@ -8,12 +8,12 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from headrace.analytics.aggregate import Aggregate, Points
-from headrace.analytics.counter import STANDARD_ERROR
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
 from headrace.core.fields import CanonicalTime
+from headrace.features.analytics.aggregate import Aggregate, Points
+from headrace.features.analytics.counter import STANDARD_ERROR
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.time_slots import Slot, Span
 
 Bounds = TypedDict("Bounds", {"from": CanonicalTime, "to": CanonicalTime})
 Window = TypedDict(

@@ -11,14 +11,14 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from headrace.analytics.aggregate import LENGTHS, start_of
-from headrace.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, TEN_SECONDS, Slot
 from headrace.core import times
 from headrace.core.collections import slices
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
+from headrace.features.analytics.aggregate import LENGTHS, start_of
+from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, TEN_SECONDS, Slot
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.analytics.aggregate import LAYOUT
 from headrace.core import keys, times
+from headrace.features.analytics.aggregate import LAYOUT
 from tests.worlds.slot_world import NOW, SETTLE, reads, total, watched, world_with
 
 

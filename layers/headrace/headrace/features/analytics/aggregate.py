@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headrace.analytics.counter import HyperLogLog, IdCounter
-from headrace.analytics.time_slots import HOUR, MINUTE, TEN_SECONDS, Slot
 from headrace.core.keys import TIME_LENGTH
 from headrace.core.times import SECOND, micros_of
+from headrace.features.analytics.counter import HyperLogLog, IdCounter
+from headrace.features.analytics.time_slots import HOUR, MINUTE, TEN_SECONDS, Slot
 from headrace.storage.ports import Columns
 
 LENGTHS = {TEN_SECONDS: 18, MINUTE: 16}

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import generations
-from headrace.analytics.generations import CHANGED, LateEvents
-from headrace.analytics.time_slots import Slot
 from headrace.core import keys, times
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.delivery.persister import Persister
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.analytics import generations
+from headrace.features.analytics.generations import CHANGED, LateEvents
+from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import Meter
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import CHAT, MESSAGE
