@@ -99,7 +99,7 @@ def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     unused: Any = None  # by this route
 
     def ask() -> dict[str, Any]:
-        services = AdsServices(unused, unused, "", Analytics(ADS, scanner, cache, clock, 10))
+        services = AdsServices(unused, unused, "", Analytics(ADS, scanner, cache, clock))
         window = {"from": iso(MINUTE_START), "to": iso(MINUTE_END)}
         router = http_handler(Api({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock))
         return answer_of(router, http_event("GET /ads/top", SCOPE, window))

@@ -50,7 +50,7 @@ class Environment:
         from headrace.streams.chat.stream import CHAT
 
         scanner = Scanner(DynamoColumns(columns_client(SHARDS)), TABLE, clock, SHARDS)
-        self.analytics = Analytics(CHAT, scanner, redis_cache(cache_port), clock, SETTLE)
+        self.analytics = Analytics(CHAT, scanner, redis_cache(cache_port), clock)
         routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
         self.router = http_handler(Api(routes, lambda: self.analytics, SystemClock()))
 

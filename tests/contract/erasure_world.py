@@ -31,7 +31,7 @@ from headrace.exports.user import UserSources
 from headrace.exports.withdrawal import ExportEraser
 from headrace.features.ads import people as ads
 from headrace.features.ads.stream import ADS
-from headrace.features.analytics.generations import LateEvents
+from headrace.features.analytics.late_events import mark
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
@@ -104,7 +104,7 @@ class World:
         self.tasks = Tasks()
         self.retry_lane = MemoryRetryLane(self.clock)
         self.dead = self.retry_lane.dead
-        late = LateEvents(CHAT, self.cache, self.clock, 10)
+        late = partial(mark, CHAT, self.cache, self.clock)
         self.log = MemoryRoomLog(self.cache)
         self.uploads = MemoryFiles()
         self.attachments = memory_attachments(self.uploads)
@@ -125,7 +125,7 @@ class World:
             partial(erase_changes, self.changes, self.clock),
             places.connections,
             places.memberships,
-            partial(ads.erase_clicks, clicks, LateEvents(ADS, self.cache, self.clock, 10)),
+            partial(ads.erase_clicks, clicks, partial(mark, ADS, self.cache, self.clock)),
             partial(ski.erase_rides, rides, MemoryResorts(), self.clock),
             LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen, STREAMS).dead_letters,
             places.named_by_others,

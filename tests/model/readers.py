@@ -105,7 +105,7 @@ class Readers:
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
-        user = UserSources(client, TABLE.table, "", "", "", "", "", world.attachments(), lambda _user: [])
+        user = UserSources(client, TABLE.table, "", "", "", world.attachments(), lambda *_: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))
             rows = [line | {"key": line["timestampSk"]} for page, _ in messages(None) for _, line in page]

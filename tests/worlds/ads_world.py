@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
@@ -19,7 +20,7 @@ from headrace.features.ads.addresses import AddressHasher
 from headrace.features.ads.routes import AdsServices
 from headrace.features.ads.stream import ADS
 from headrace.features.ads.take_back import KnownClicks
-from headrace.features.analytics.generations import LateEvents
+from headrace.features.analytics.late_events import mark
 from headrace.features.analytics.scanner import Scanner
 from headrace.features.analytics.windows import Analytics
 from headrace.queues import names
@@ -35,8 +36,8 @@ from tests.worlds.ski_world import event
 from tests.worlds.write_path import QUEUES, rabbit_event, sqs_event
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
-START = "2025-11-21T10:00:30.000000Z"
 SETTLE = 10
+START = "2025-11-21T10:00:30.000000Z"
 PRODUCER, USER, READER = "events:write", "chat:write chat:read", "analytics:read"
 SINGLE, BATCH, TAKE_BACK = "POST /ads/{adId}/clicks", "POST /clicks/batch", "POST /clicks/take-back"
 ADDRESS = "203.0.113.7"
@@ -94,11 +95,11 @@ class AdsWorld:
         hasher = hasher or AddressHasher(MemorySecrets({"key": "k" * 64}), "key")
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, hash_address=hasher.hashed)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
-        late = LateEvents(ADS, self.cache, self.clock, SETTLE)
+        late = partial(mark, ADS, self.cache, self.clock)
         writer = RowWriter(
             self.store,
             {ADS.name: CLICKS},
-            ((ADS.name, late.after_store),),
+            ((ADS.name, late),),
             known=((ADS.name, KnownClicks(self.store).known),),
         )
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
@@ -112,7 +113,7 @@ class AdsWorld:
             ranges,
             CursorSigner(b"k" * 32),
             CLICKS.table,
-            Analytics(ADS, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
+            Analytics(ADS, scanner, self.cache, self.clock, sleep=self.clock.advance),
         )
         return http_handler(Api(routes_of("read_ads"), lambda: services, self.clock))
 

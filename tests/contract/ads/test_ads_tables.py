@@ -116,7 +116,7 @@ def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisN
 
     def query() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, clock, 4)
-        analytics = Analytics(ADS, scanner, cache, clock, 10)
+        analytics = Analytics(ADS, scanner, cache, clock)
         of_ad = _ask(stats, clock, analytics, {"adId": "ad-1"}, {**window, "step": "60"})
         of_all = _ask(top, clock, analytics, {}, {**window, "top": "2"})
         return of_ad, of_all, analytics.scanner.units

@@ -51,7 +51,7 @@ def counted(stream: Stream, stored: list[dict[str, Any]], read: int) -> int:
     clock = FixedClock(times.iso(NOW + times.MINUTE))
     scanner = Scanner(MemoryColumns(lambda _table, _index: stored), "T", clock, parallel=1)
     of_stage = stream.with_time_shards(Shards(write=read, read=read))
-    analytics = Analytics(of_stage, scanner, MemoryCache(clock), clock, 10)
+    analytics = Analytics(of_stage, scanner, MemoryCache(clock), clock)
     window = WindowRequest(Scope(of_stage), Span(NOW - times.MINUTE, NOW + times.MINUTE))
     return analytics.whole(window, time.monotonic() + 10)[1].total
 

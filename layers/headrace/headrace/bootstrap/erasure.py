@@ -26,8 +26,8 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.services.messages import room_log
-from headrace.services.shared import attachments, clock, dynamodb, late_events, person_hashes, retry_lane
-from headrace.stage.registry import STREAMS, erases, remove
+from headrace.services.shared import attachments, clock, dynamodb, person_hashes, retry_lane
+from headrace.stage.registry import STREAMS, erases, late, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
@@ -40,7 +40,7 @@ def eraser() -> Eraser:
     settings, archiving = ErasureTaskSettings.read(), ArchiveSettings.read()
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
-    chat = ChatEraser(dynamodb(), messages, remove, attachments(), room_log(), late_events(CHAT), clock())
+    chat = ChatEraser(dynamodb(), messages, remove, attachments(), room_log(), late(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)

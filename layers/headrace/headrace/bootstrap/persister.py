@@ -29,13 +29,12 @@ from headrace.services.shared import (
     attachments,
     clock,
     dynamodb,
-    late_events,
     person_hashes,
     retry_lane,
     secrets,
     separate_cache,
 )
-from headrace.stage.registry import STREAMS, completes, hooks_after, hooks_before, hooks_known
+from headrace.stage.registry import STREAMS, completes, hooks_after, hooks_before, hooks_known, late
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.attachments.hooks import KeepHook
@@ -67,7 +66,7 @@ def persister() -> Persister:
         (MESSAGE, live_hook().after_store),
         *hooks_after(),
         (MESSAGE, KeepHook(attachments).after_store),
-        *((each.name, late_events(each).after_store) for each in STREAMS.values() if each.analytics_dimensions),
+        *((each.name, late(each)) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )
     erasing = ErasureSettings.read()

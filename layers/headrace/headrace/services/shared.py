@@ -29,9 +29,7 @@ from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
-    from headrace.core.stream import Stream
     from headrace.erasure.people import PersonHashes
-    from headrace.features.analytics.generations import LateEvents
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.attachments.s3 import S3Files
@@ -112,14 +110,6 @@ def retry_lane() -> SqsRetryLane:
     from headrace.queues.sqs import PARALLEL, SqsRetryLane
 
     return SqsRetryLane(RetryLaneSettings.read().retry_queue_url, client("sqs", connections=PARALLEL))
-
-
-def late_events(stream: Stream) -> LateEvents:
-    """Marks what analytics have counted of a stream's rows that come late, or change."""
-    # Imported here: only what stores and erases rows needs it.
-    from headrace.features.analytics.generations import SETTLE_SECONDS, LateEvents
-
-    return LateEvents(stream, cache(), clock(), SETTLE_SECONDS)
 
 
 @functools.cache

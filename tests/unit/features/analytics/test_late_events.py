@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
 from headrace.features.analytics import generations
-from headrace.features.analytics.generations import CHANGED, LateEvents
+from headrace.features.analytics.generations import CHANGED
+from headrace.features.analytics.late_events import mark
 from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import Meter
 from headrace.stage.registry import STREAMS
@@ -35,13 +37,13 @@ class HookWorld:
     def __init__(self) -> None:
         self.clock = FixedClock(START)
         self.cache = MemoryCache(self.clock)
-        self.late = LateEvents(CHAT, self.cache, self.clock, SETTLE)
+        self.late = partial(mark, CHAT, self.cache, self.clock)
 
     def stored(self, *timestamps: str) -> Sequence[FollowUpUnavailable | None]:
         items: list[Item] = [
             {"roomId": "kitchen", "timestampSk": keys.timestamp_sk(each, "m", "t" * 12)} for each in timestamps
         ]
-        return self.late.after_store(items)
+        return self.late(items)
 
     def changed(self, *slots: Slot) -> list[bool]:
         found = self.cache.get_many([generations.slot_generation("chat", slot) for slot in slots])
@@ -118,7 +120,7 @@ class LateWritePath(WritePath):
         self.world.clock.advance(3600)
         tables = dict.fromkeys(STREAMS, TABLE)
         self.persister = Persister(
-            RowWriter(self.store, tables, ((MESSAGE, self.world.late.after_store),)), self.retry, self.world.clock
+            RowWriter(self.store, tables, ((MESSAGE, self.world.late),)), self.retry, self.world.clock
         )
 
     def accept(self, *messages: dict[str, Any]) -> None:

@@ -8,11 +8,12 @@ from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
+from headrace.core.stream import Hook
 from headrace.features.ads.stream import ADS, USER_INDEX
-from headrace.features.analytics.generations import LateEvents
+from headrace.features.analytics.late_events import late
 from headrace.runtime.settings import table_settings
 from headrace.runtime.threads import Parallel
-from headrace.services.shared import dynamodb, late_events
+from headrace.services.shared import dynamodb
 from headrace.storage.dynamodb import client
 from headrace.storage.dynamodb.client import DynamoTable
 
@@ -22,12 +23,12 @@ def clicks_of(clicks: DynamoTable, user_id: str, start: Item | None = None) -> c
     return clicks.query_pages("userId", user_id, start, IndexName=USER_INDEX.name)
 
 
-def erase_clicks(table: DynamoTable, late: LateEvents, target: Target) -> Progress:
+def erase_clicks(table: DynamoTable, late: Hook, target: Target) -> Progress:
     """Put a pseudonym in place of the user, and remove the hashed address."""
     parallel = Parallel(AT_ONCE, "erasure")
     for rows in parts(client.rows_of(clicks_of(table, target.user_id)), PART):
         # Before the rows change: afterwards, they are not found again.
-        if any(late.after_store(rows)):
+        if any(late(rows)):
             raise StoreUnavailable("analytics cannot be marked as changed right now")
         yield "clicks", sum(parallel.map(partial(_erase, table, target), rows))
 
@@ -42,7 +43,7 @@ def _key(row: Item) -> Item:
 
 
 def steps() -> list[Step]:
-    return [partial(erase_clicks, _table(), late_events(ADS))]
+    return [partial(erase_clicks, _table(), late(ADS))]
 
 
 def sources(user_id: str, _skier_id: str | None) -> list[Source]:

@@ -102,16 +102,14 @@ class LocalAggregates:
 class SlotCache:
     """The slots of one request. After a failure, the request continues without the cache (P10)."""
 
-    def __init__(
-        self, cache: Cache, local: LocalAggregates, request: WindowRequest, clock: Clock, settle: float
-    ) -> None:
+    def __init__(self, cache: Cache, local: LocalAggregates, request: WindowRequest, clock: Clock) -> None:
         self._cache = cache
         self._local = local
         self._scope = request.scope
         self._window = request.window
         self._shards = request.scope.shards
         self._clock = clock
-        self._generations = Generations(cache, request.scope.stream.name, clock, settle)
+        self._generations = Generations(cache, request.scope.stream.name, clock)
         self._waiting: dict[str, tuple[bytes, float]] = {}
         self._bytes = 0
         self.is_unavailable = False
