@@ -18,14 +18,14 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.features.ads.addresses import AddressHasher
 from headrace.features.ads.routes import AdsServices
+from headrace.features.ads.storing import take_back
 from headrace.features.ads.stream import ADS
-from headrace.features.ads.take_back import KnownClicks
 from headrace.features.analytics.late_events import mark
 from headrace.features.analytics.scanner import Scanner
 from headrace.features.analytics.windows import Analytics
 from headrace.queues import names
 from headrace.storage.ports import Outcome, Table
-from tests.fakes.ads import MemoryStubs
+from tests.fakes.ads import make_stub
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.secrets import MemorySecrets
@@ -56,7 +56,6 @@ class LaggingStore(MemoryStore):
         self._clock = clock
         self._visible: dict[tuple[Any, ...], int] = {}
         self._leaving: list[tuple[Item, int]] = []
-        self._stubs = MemoryStubs(self, CLICKS.table)
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
         outcomes = super().put_many(table, items)
@@ -70,7 +69,7 @@ class LaggingStore(MemoryStore):
         """Make a row a stub; indexes show the click for ``lag`` seconds more."""
         key = (stub["clickId"], stub["sender"])
         row = self.tables[CLICKS.table].get(key, {})
-        place = self._stubs.take_back(stub)
+        place = make_stub(self, CLICKS.table, stub)
         if "timestampSk" in row:
             self._leaving.append((row, self._clock.now() + round(self.lag * times.SECOND)))
         return place
@@ -100,7 +99,7 @@ class AdsWorld:
             self.store,
             {ADS.name: CLICKS},
             ((ADS.name, late),),
-            known=((ADS.name, KnownClicks(self.store).known),),
+            known=((ADS.name, partial(take_back, self.store.take_back)),),
         )
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         self.router = self.reader()

@@ -14,19 +14,21 @@ from headrace.core.items import Item
 from headrace.delivery.persister import Persister
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
-from headrace.features.analytics import generations
+from headrace.features.analytics import generations, late_events
 from headrace.features.analytics.generations import CHANGED
 from headrace.features.analytics.late_events import mark
 from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import Meter
+from headrace.stage import registry
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
+from tests.worlds.slot_world import NOW as NOW_MICROS
+from tests.worlds.slot_world import SETTLE, total, world_with
 from tests.worlds.write_path import WritePath
 
-SETTLE = 10
 START = "2025-11-21T10:00:58.000000Z"
 EARLY, NOW = "2025-11-21T08:59:59.999999Z", "2025-11-21T10:00:57.000000Z"
 
@@ -142,3 +144,18 @@ def test_an_event_that_is_never_marked_is_counted_as_dead(
     assert '"Dead":[1.0]' in written
     assert '"NotFollowedUp":[1.0]' in written
     assert '"NotStored"' not in written
+
+
+def test_kept_counts_are_right_when_analytics_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a stage leaves analytics out, what is late is still marked."""
+    world = world_with(NOW_MICROS - 5 * times.MINUTE)
+    assert total(world) == 1
+    monkeypatch.setattr(registry._parts, "__defaults__", ((),))  # no feature is chosen
+    monkeypatch.setattr(late_events, "cache", lambda: world.cache)
+    monkeypatch.setattr(late_events, "clock", lambda: world.clock)
+
+    world.late = registry.late(CHAT)
+    world.put(world.row(NOW_MICROS - 4 * times.MINUTE, message_id="late"))
+
+    world.clock.advance(SETTLE + 3)
+    assert total(world) == 2

@@ -9,11 +9,10 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
 from headrace.core.stream import Hook
+from headrace.features.ads.storing import click_table, key_of
 from headrace.features.ads.stream import ADS, USER_INDEX
 from headrace.features.analytics.late_events import late
-from headrace.runtime.settings import table_settings
 from headrace.runtime.threads import Parallel
-from headrace.services.shared import dynamodb
 from headrace.storage.dynamodb import client
 from headrace.storage.dynamodb.client import DynamoTable
 
@@ -35,25 +34,17 @@ def erase_clicks(table: DynamoTable, late: Hook, target: Target) -> Progress:
 
 def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
     values: Item = {":user": target.user_id, ":name": target.pseudonym}
-    return table.update_if("userId = :user", _key(row), "SET userId = :name REMOVE addressHash", values)
-
-
-def _key(row: Item) -> Item:
-    return {"clickId": row["clickId"], "sender": row["sender"]}
+    return table.update_if("userId = :user", key_of(row), "SET userId = :name REMOVE addressHash", values)
 
 
 def steps() -> list[Step]:
-    return [partial(erase_clicks, _table(), late(ADS))]
+    return [partial(erase_clicks, click_table(), late(ADS))]
 
 
 def sources(user_id: str, _skier_id: str | None) -> list[Source]:
-    return [partial(_lines, _table(), user_id)]
+    return [partial(_lines, click_table(), user_id)]
 
 
 def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:
     for rows, place in clicks_of(table, user_id, start):
-        yield [("clicks", row) for row in table.get_many(list(map(_key, rows)))], place
-
-
-def _table() -> DynamoTable:
-    return DynamoTable(dynamodb(), table_settings(ADS).table, "clicks")
+        yield [("clicks", row) for row in table.get_many(list(map(key_of, rows)))], place
