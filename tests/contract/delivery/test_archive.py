@@ -17,9 +17,9 @@ from headrace.core.times import iso
 from headrace.delivery.archive import unpack
 from headrace.delivery.archive_tidier import LOCK, Tidier
 from headrace.delivery.archiver import Archiver
-from headrace.erasure.people import USER, Person
-from headrace.erasure.tasks import DONE
 from headrace.features.edits.change import fold
+from headrace.features.people.hashes import USER, Person
+from headrace.features.people.jobs import DONE
 from headrace.features.ski.dynamodb import DynamoResorts
 from headrace.runtime.aws import client
 from headrace.stage.registry import archived

@@ -23,5 +23,6 @@ NAMES = (
     "analytics",
     "ski",
     "ads",
+    "people",
 )
 """The folders, in the order of their hooks."""
