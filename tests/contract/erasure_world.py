@@ -8,7 +8,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode
@@ -17,6 +16,7 @@ from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.features.ads import people as ads
 from headrace.features.ads.stream import ADS
+from headrace.features.analytics.late_events import mark
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
@@ -105,7 +105,7 @@ class World:
         messages = self.table("EMessages")
         rooms, memberships, connections = map(self.table, ("ERooms", "EMemberships", "EConnections"))
         clicks, rides = self.table("EClicks"), self.table("ERides")
-        late = LateEvents(CHAT, self.cache, self.clock, 10)
+        late = partial(mark, CHAT, self.cache, self.clock)
         self.log = MemoryRoomLog(self.cache)
         self.uploads = MemoryFiles()
         self.attachments = memory_attachments(self.uploads)
@@ -123,7 +123,7 @@ class World:
             partial(erase_changes, self.changes, self.clock),
             places.connections,
             places.memberships,
-            partial(ads.erase_clicks, clicks, LateEvents(ADS, self.cache, self.clock, 10)),
+            partial(ads.erase_clicks, clicks, partial(mark, ADS, self.cache, self.clock)),
             partial(ski.erase_rides, rides, MemoryResorts(), self.clock),
             LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, self.find, STREAMS).dead_letters,
             places.named_by_others,

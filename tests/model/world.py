@@ -6,15 +6,16 @@ import base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.analytics import late_events
 from headrace.features.operations.dead_letter import Filter
 from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues import names
@@ -28,7 +29,7 @@ from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of
-from tests.model.marks import SETTLE, ChangingStore, MarkedCache
+from tests.model.marks import ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
 from tests.worlds.senders import NOW, TABLE
@@ -79,9 +80,9 @@ class World:
         publisher = GuardedPublisher(self.mortal(self.broker), rule)
         self.writer = GuardedStore(self.mortal(self.store), rule)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
-        late = LateEvents(CHAT, self.mortal(self.cache), self.clock, SETTLE)
+        late = partial(late_events.mark, CHAT, self.mortal(self.cache), self.clock)
         self.persister = Persister(
-            RowWriter(self.writer, {"chat": TABLE}, ((MESSAGE, late.after_store),)),
+            RowWriter(self.writer, {"chat": TABLE}, ((MESSAGE, late),)),
             lane,
             self.clock,
             sleep=self.clock.advance,

@@ -8,7 +8,6 @@ A package imports only packages above it in this map:
     queues      the broker, the retry queue and the dead-letter queue: ports, RabbitMQ, SQS
     api         both protocols: router, parameters, authentication, responses, paging
     health      health, status and the states of circuit breakers
-    analytics   totals, series and top lists over any window of a stream
     live        WebSocket connections, and pushes to them
     streams     the events that every stage has: chat, with its rooms
     services    objects that several functions and features use

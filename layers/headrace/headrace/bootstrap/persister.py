@@ -22,16 +22,8 @@ from headrace.runtime.settings import (
 from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import (
-    attachments,
-    breaker_status,
-    clock,
-    late_events,
-    retry_lane,
-    secrets,
-    separate_cache,
-)
-from headrace.stage.registry import STREAMS, completes, erased, hooks_after, hooks_before, hooks_known
+from headrace.services.shared import attachments, breaker_status, clock, retry_lane, secrets, separate_cache
+from headrace.stage.registry import STREAMS, completes, erased, hooks_after, hooks_before, hooks_known, late
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.attachments.hooks import KeepHook
@@ -63,7 +55,7 @@ def persister() -> Persister:
         (MESSAGE, live_hook().after_store),
         *hooks_after(),
         (MESSAGE, KeepHook(attachments).after_store),
-        *((each.name, late_events(each).after_store) for each in STREAMS.values() if each.analytics_dimensions),
+        *((each.name, late(each)) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )
     screen = ErasureScreen(erased, clock(), ErasureSettings.read().erasure_age_seconds)

@@ -152,7 +152,7 @@ class Stream:
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
-    A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
+    A stream with ``analytics_dimensions`` has analytics (``headrace.features.analytics``).
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
     ``kinds`` are those of events with a ``kind_field``, by its value. The kind of all others has the stream's name.

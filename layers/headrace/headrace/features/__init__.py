@@ -20,6 +20,7 @@ NAMES = (
     "reactions",
     "signals",
     "online",
+    "analytics",
     "ski",
     "ads",
     "people",

@@ -27,9 +27,7 @@ from headrace.runtime.settings import (
 from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
-    from headrace.analytics.generations import LateEvents
     from headrace.api.paging.cursors import CursorSigner
-    from headrace.core.stream import Stream
     from headrace.health.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
@@ -111,14 +109,6 @@ def retry_lane() -> SqsRetryLane:
     from headrace.queues.sqs import PARALLEL, SqsRetryLane
 
     return SqsRetryLane(RetryLaneSettings.read().retry_queue_url, client("sqs", connections=PARALLEL))
-
-
-def late_events(stream: Stream) -> LateEvents:
-    """Marks what analytics have counted of a stream's rows that come late, or change."""
-    # Imported here: only what stores and erases rows needs it.
-    from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
-
-    return LateEvents(stream, cache(), clock(), SETTLE_SECONDS)
 
 
 @functools.cache

@@ -71,6 +71,16 @@ def hooks_after() -> list[tuple[str, Hook]]:
     return [hook for after in _parts("after") for hook in after()]
 
 
+def late(stream: Stream) -> Hook:
+    """Marks what a feature has counted of a stream's rows that come late, or change, also while it is left out.
+
+    What it keeps of its counts would lack these rows when it comes back.
+    """
+    (build,) = _parts("late", FEATURES)
+    hook: Hook = build(stream)
+    return hook
+
+
 @functools.cache
 def completes() -> list[Complete]:
     """What gives a message that was awaited what features kept for it, also those that are left out."""

@@ -6,8 +6,6 @@ from typing import get_args
 
 import pytest
 
-from headrace.analytics.counter import EXACT_IDS
-from headrace.analytics.requests import LONGEST, SHORTEST
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import PERCENT, TYPING, Kind
@@ -16,6 +14,8 @@ from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
 from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, CONNECT_SCOPES, SUBPROTOCOL
 from headrace.features.ads.routes import POINTS_LIMIT, TYPES_LIMIT
+from headrace.features.analytics.counter import EXACT_IDS
+from headrace.features.analytics.requests import LONGEST, SHORTEST
 from headrace.features.ski.resort_days import STALENESS
 from headrace.features.ski.stream import VERTICAL_PER_LIFT
 from headrace.health import health, status

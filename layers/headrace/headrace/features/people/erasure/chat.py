@@ -10,11 +10,11 @@ from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Progress, Target
+from headrace.core.stream import Hook
 from headrace.core.times import Clock, iso
 from headrace.features.people.finders import messages_of, notices_of
 from headrace.runtime.threads import Parallel
@@ -45,7 +45,7 @@ class ChatEraser:
         remove: Remove,
         attachments: Attachments,
         log: RoomLog,
-        late: LateEvents,
+        late: Hook,
         clock: Clock,
     ) -> None:
         self._table = table
@@ -72,7 +72,7 @@ class ChatEraser:
         found = rows_of(messages_of(self._table, target.user_id))
         for rows in parts(found, PART):
             # Before the rows change: afterwards, they are not found again.
-            if any(self._late.after_store(rows)):
+            if any(self._late(rows)):
                 raise StoreUnavailable("analytics cannot be marked as changed right now")
             self._restart_logs({row["roomId"] for row in rows})
             yield "messages", sum(self._parallel.map(partial(self._erase, target), rows))

@@ -27,8 +27,8 @@ from headrace.runtime.settings import (
     RoomSettings,
 )
 from headrace.services.messages import message_table, room_log
-from headrace.services.shared import attachments, clock, dynamodb, late_events, retry_lane
-from headrace.stage.registry import STREAMS, erases, remove
+from headrace.services.shared import attachments, clock, dynamodb, retry_lane
+from headrace.stage.registry import STREAMS, erases, late, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.stream import CHAT
@@ -52,7 +52,7 @@ def steps() -> Sequence[Step]:
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     memberships = DynamoTable(dynamodb(), rooms.memberships_table, "memberships")
     files = S3Objects(client("s3"), ExportSettings.read().exports_bucket)
-    chat = ChatEraser(message_table(), remove, attachments(), room_log(), late_events(CHAT), clock())
+    chat = ChatEraser(message_table(), remove, attachments(), room_log(), late(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     return [

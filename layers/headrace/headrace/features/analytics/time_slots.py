@@ -10,7 +10,14 @@ from headrace.core import times
 TEN_SECONDS, MINUTE, TEN_MINUTES, HOUR, DAY = 10, 60, 600, 3600, 86400
 STEPS = (TEN_SECONDS, MINUTE, TEN_MINUTES, HOUR, DAY)
 """Each divides the next."""
+LENGTHS = {TEN_SECONDS: 18, MINUTE: 16}
+"""Characters of the part of a canonical time that says in which ten seconds or minute it is."""
 _BELOW = dict(zip(STEPS[1:], STEPS, strict=False))
+
+
+def start_of(text: str) -> int:
+    """The start (epoch seconds) of the step that is written as the first characters of a time."""
+    return times.micros_of(text + "1970-01-01T00:00:00.000000Z"[len(text) :]) // times.SECOND
 
 
 class Slot(NamedTuple):

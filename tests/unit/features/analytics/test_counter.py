@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.analytics.aggregate import LAYOUT, Aggregate, UnknownLayout, check, decode, encode
-from headrace.analytics.counter import STANDARD_ERROR, HyperLogLog, IdCounter
+from headrace.features.analytics.aggregate import LAYOUT, Aggregate, UnknownLayout, check, decode, encode
+from headrace.features.analytics.counter import STANDARD_ERROR, HyperLogLog, IdCounter
 
 IDS = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="#"), min_size=1, max_size=8)
 COUNTS = st.dictionaries(IDS, st.integers(1, 2**40), max_size=30)

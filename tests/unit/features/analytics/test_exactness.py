@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.analytics.generations import CHANGED
-from headrace.analytics.windows import TAIL_SECONDS
 from headrace.core import times
+from headrace.features.analytics.generations import CHANGED
+from headrace.features.analytics.windows import TAIL_SECONDS
 from tests.worlds.slot_world import SETTLE, START, SlotWorld, expected_points, expected_window
 
 NOW = times.micros_of(START)

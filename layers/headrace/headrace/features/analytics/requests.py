@@ -9,12 +9,12 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
-from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
 from headrace.api.params import Params, query_time
 from headrace.core import keys, times
 from headrace.core.fields import QUERY_TIME_SCHEMA, Number, StoredId, accepts, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import AnalyticsDimensions, Stream
+from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, Span
 from headrace.storage.ports import Query
 
 DEFAULT_TOP, TOP_LIMIT = 10, 10_000

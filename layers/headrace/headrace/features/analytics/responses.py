@@ -8,12 +8,13 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from headrace.analytics.aggregate import Aggregate, Points
-from headrace.analytics.counter import STANDARD_ERROR
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
 from headrace.core.fields import CanonicalTime
+from headrace.features.analytics.aggregate import Aggregate, Points
+from headrace.features.analytics.counter import STANDARD_ERROR
+from headrace.features.analytics.generations import SETTLE_SECONDS
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.time_slots import Slot, Span
 
 Bounds = TypedDict("Bounds", {"from": CanonicalTime, "to": CanonicalTime})
 Window = TypedDict(
@@ -108,9 +109,9 @@ class SeriesAnswer(Answer):
     points: list[Point]
 
 
-def frame(request: WindowRequest, now: int, settle: float) -> dict[str, Any]:
+def frame(request: WindowRequest, now: int) -> dict[str, Any]:
     """The first fields of every answer: the requested window, and which events may be missing."""
-    as_of = times.iso(max(0, now - round(settle * times.SECOND)))
+    as_of = times.iso(max(0, now - round(SETTLE_SECONDS * times.SECOND)))
     return {
         "window": {
             "from": times.iso(request.window.start),

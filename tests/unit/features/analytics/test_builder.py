@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import builder, generations, scanner
-from headrace.analytics.time_slots import HOUR, MINUTE, Slot
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
+from headrace.features.analytics import builder, generations, scanner
+from headrace.features.analytics.time_slots import HOUR, MINUTE, Slot
 from tests.worlds.slot_world import HOUR_QUERY, NOW, answer, reads, request_of, total, world_with
 
 

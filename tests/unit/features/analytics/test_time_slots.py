@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.analytics.time_slots import STEPS, TEN_SECONDS, Slot, Span, pieces
 from headrace.core import times
+from headrace.features.analytics.time_slots import STEPS, TEN_SECONDS, Slot, Span, pieces
 
 START = 1_763_719_200
 

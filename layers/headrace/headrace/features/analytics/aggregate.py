@@ -10,14 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headrace.analytics.counter import HyperLogLog, IdCounter
-from headrace.analytics.time_slots import HOUR, MINUTE, TEN_SECONDS, Slot
 from headrace.core.keys import TIME_LENGTH
-from headrace.core.times import SECOND, micros_of
+from headrace.features.analytics.counter import HyperLogLog, IdCounter
+from headrace.features.analytics.time_slots import HOUR, LENGTHS, MINUTE, Slot, start_of
 from headrace.storage.ports import Columns
 
-LENGTHS = {TEN_SECONDS: 18, MINUTE: 16}
-"""Characters of the part of a canonical time that says in which ten seconds or minute it is."""
 POINT_STEPS = (MINUTE, HOUR)
 """Longer slots list the counts of these steps, so that a series needs no shorter slots."""
 
@@ -118,11 +115,6 @@ class StepCounter:
         living = set(rows.expires[start:end]) - {0}
         if living:
             found.expires = _sooner(found.expires, min(living))
-
-
-def start_of(text: str) -> int:
-    """The start (epoch seconds) of the step that is written as the first characters of a time."""
-    return micros_of(text + "1970-01-01T00:00:00.000000Z"[len(text) :]) // SECOND
 
 
 def _sooner(one: int, other: int) -> int:

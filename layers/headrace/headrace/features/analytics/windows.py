@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from typing import Any, TypeVar
 
-from headrace.analytics import responses
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.builder import Builder, Tail, Window
-from headrace.analytics.generations import GRACE_SECONDS
-from headrace.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
-from headrace.analytics.responses import active_users_body, window_body
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
-from headrace.analytics.time_slots import DAY, MINUTE, Span, pieces
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.collections import BoundedDict
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
+from headrace.features.analytics import responses
+from headrace.features.analytics.aggregate import Aggregate
+from headrace.features.analytics.builder import Builder, Tail, Window
+from headrace.features.analytics.generations import GRACE_SECONDS, SETTLE_SECONDS
+from headrace.features.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
+from headrace.features.analytics.responses import active_users_body, window_body
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
+from headrace.features.analytics.time_slots import DAY, MINUTE, Span, pieces
 from headrace.storage.ports import Cache
 
 MARGIN_SECONDS = 4.0
@@ -39,7 +39,7 @@ Key = tuple[Scope, tuple[tuple[str, bytes | None], ...]]
 class Analytics:
     """Answers one request at a time about the events of ``stream``.
 
-    Every answer equals a scan of the table as it was at its ``asOf``, or later (P9). That is ``settle`` seconds before
+    Every answer equals a scan of the table as it was at its ``asOf``, or later (P9). That is ``SETTLE_SECONDS`` before
     the tail of the window was read: an index may lag behind its table for that time.
     All methods raise StoreUnavailable if the table does not answer before the deadline.
     """
@@ -48,7 +48,6 @@ class Analytics:
     scanner: Scanner
     cache: Cache
     clock: Clock
-    settle: float
     sleep: Callable[[float], None] = time.sleep
     _local: LocalAggregates = field(default_factory=LocalAggregates)
     _merged: BoundedDict[Key, Aggregate] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
@@ -59,7 +58,7 @@ class Analytics:
         window = self._window(request)
         with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
             points = responses.series_points(request, chain(builder.slots(), builder.tail()))
-        return {**responses.frame(request, window.tail.now, self.settle), "step": request.step, "points": points}
+        return {**responses.frame(request, window.tail.now), "step": request.step, "points": points}
 
     def steps(
         self, request: WindowRequest, deadline: float, shape: Callable[[Aggregate], T]
@@ -72,7 +71,7 @@ class Analytics:
             for start, found in responses.by_step(request, chain(builder.slots(), builder.tail())):
                 whole.merge(found)
                 shaped.append((start, shape(found)))
-        return responses.frame(request, window.tail.now, self.settle), whole, shaped
+        return responses.frame(request, window.tail.now), whole, shaped
 
     def whole(self, request: WindowRequest, deadline: float) -> tuple[dict[str, Any], Aggregate]:
         """The first fields of the answer, and the aggregate of the whole window."""
@@ -98,7 +97,7 @@ class Analytics:
                 ordered = sorted(merged, key=lambda each: -each.total)
                 whole = self._remember(request, known, _merge(request, ordered))
             tail = [part for _, part in builder.tail()]
-        frame = responses.frame(request, window.tail.now, self.settle)
+        frame = responses.frame(request, window.tail.now)
         return frame, _merge(request, [whole, *tail]) if tail else whole
 
     def _held(self, request: WindowRequest, known: list[SlotState]) -> Aggregate | None:
@@ -119,11 +118,11 @@ class Analytics:
         held = self._tails.get(key)
         if held is not None and 0 <= now - held.now <= TAIL_SECONDS * times.SECOND:
             now = held.now
-        split = pieces(request.window, int(now / times.SECOND - self.settle - GRACE_SECONDS), longest)
+        split = pieces(request.window, int(now / times.SECOND - SETTLE_SECONDS - GRACE_SECONDS), longest)
         tail = held if held is not None and held.now == now else Tail(now, split.tail)
         if tail.span is not None:
             self._tails[key] = tail
-        slots = SlotCache(self.cache, self._local, request, self.clock, self.settle)
+        slots = SlotCache(self.cache, self._local, request, self.clock)
         return Window(request, slots, slots.read(split.slots), tail)
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.generations import KEPT_SECONDS
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scanner import Found, Reading, Scanner
-from headrace.analytics.slot_cache import SlotCache, SlotState
-from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, TEN_SECONDS, Slot, Span
 from headrace.core import times
+from headrace.features.analytics.aggregate import Aggregate
+from headrace.features.analytics.generations import KEPT_SECONDS
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.scanner import Found, Reading, Scanner
+from headrace.features.analytics.slot_cache import SlotCache, SlotState
+from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, TEN_SECONDS, Slot, Span
 
 WAIT_SECONDS = 0.2
 """How long to wait for other builders in all: less than the delay that the cache may cause (P10)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.analytics import windows
-from headrace.analytics.time_slots import Span
 from headrace.core import times
+from headrace.features.analytics import windows
+from headrace.features.analytics.time_slots import Span
 from headrace.storage.ports import Query
 from tests.worlds.slot_world import NOW, SETTLE, reads, total, watched, world_with
 

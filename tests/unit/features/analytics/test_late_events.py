@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
-from headrace.analytics import generations
-from headrace.analytics.generations import CHANGED, LateEvents
-from headrace.analytics.time_slots import Slot
 from headrace.core import keys, times
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.delivery.persister import Persister
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.analytics import generations, late_events
+from headrace.features.analytics.generations import CHANGED
+from headrace.features.analytics.late_events import mark
+from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import Meter
+from headrace.stage import registry
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message
+from tests.worlds.slot_world import NOW as NOW_MICROS
+from tests.worlds.slot_world import SETTLE, total, world_with
 from tests.worlds.write_path import WritePath
 
-SETTLE = 10
 START = "2025-11-21T10:00:58.000000Z"
 EARLY, NOW = "2025-11-21T08:59:59.999999Z", "2025-11-21T10:00:57.000000Z"
 
@@ -35,13 +39,13 @@ class HookWorld:
     def __init__(self) -> None:
         self.clock = FixedClock(START)
         self.cache = MemoryCache(self.clock)
-        self.late = LateEvents(CHAT, self.cache, self.clock, SETTLE)
+        self.late = partial(mark, CHAT, self.cache, self.clock)
 
     def stored(self, *timestamps: str) -> Sequence[FollowUpUnavailable | None]:
         items: list[Item] = [
             {"roomId": "kitchen", "timestampSk": keys.timestamp_sk(each, "m", "t" * 12)} for each in timestamps
         ]
-        return self.late.after_store(items)
+        return self.late(items)
 
     def changed(self, *slots: Slot) -> list[bool]:
         found = self.cache.get_many([generations.slot_generation("chat", slot) for slot in slots])
@@ -118,7 +122,7 @@ class LateWritePath(WritePath):
         self.world.clock.advance(3600)
         tables = dict.fromkeys(STREAMS, TABLE)
         self.persister = Persister(
-            RowWriter(self.store, tables, ((MESSAGE, self.world.late.after_store),)), self.retry, self.world.clock
+            RowWriter(self.store, tables, ((MESSAGE, self.world.late),)), self.retry, self.world.clock
         )
 
     def accept(self, *messages: dict[str, Any]) -> None:
@@ -140,3 +144,18 @@ def test_an_event_that_is_never_marked_is_counted_as_dead(
     assert '"Dead":[1.0]' in written
     assert '"NotFollowedUp":[1.0]' in written
     assert '"NotStored"' not in written
+
+
+def test_kept_counts_are_right_when_analytics_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a stage leaves analytics out, what is late is still marked."""
+    world = world_with(NOW_MICROS - 5 * times.MINUTE)
+    assert total(world) == 1
+    monkeypatch.setattr(registry._parts, "__defaults__", ((),))  # no feature is chosen
+    monkeypatch.setattr(late_events, "cache", lambda: world.cache)
+    monkeypatch.setattr(late_events, "clock", lambda: world.clock)
+
+    world.late = registry.late(CHAT)
+    world.put(world.row(NOW_MICROS - 4 * times.MINUTE, message_id="late"))
+
+    world.clock.advance(SETTLE + 3)
+    assert total(world) == 2

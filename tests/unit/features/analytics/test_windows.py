@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import counter
 from headrace.api.router import Api, http_handler
 from headrace.core import times
+from headrace.features.analytics import counter
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
 from tests.worlds.slot_world import SETTLE, START, SlotWorld

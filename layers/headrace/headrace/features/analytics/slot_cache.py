@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TypeVar
 
-from headrace.analytics.aggregate import Aggregate, UnknownLayout, check, decode, encode
-from headrace.analytics.generations import (
+from headrace.core import times
+from headrace.core.collections import slices
+from headrace.core.errors import CacheUnavailable
+from headrace.core.times import Clock
+from headrace.features.analytics.aggregate import Aggregate, UnknownLayout, check, decode, encode
+from headrace.features.analytics.generations import (
     CHANGED,
     KEPT_SECONDS,
     SLICE,
@@ -19,12 +23,8 @@ from headrace.analytics.generations import (
     slot_aggregate,
     slot_generation,
 )
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.time_slots import HOUR, Slot
-from headrace.core import times
-from headrace.core.collections import slices
-from headrace.core.errors import CacheUnavailable
-from headrace.core.times import Clock
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.time_slots import HOUR, Slot
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
 
@@ -102,16 +102,14 @@ class LocalAggregates:
 class SlotCache:
     """The slots of one request. After a failure, the request continues without the cache (P10)."""
 
-    def __init__(
-        self, cache: Cache, local: LocalAggregates, request: WindowRequest, clock: Clock, settle: float
-    ) -> None:
+    def __init__(self, cache: Cache, local: LocalAggregates, request: WindowRequest, clock: Clock) -> None:
         self._cache = cache
         self._local = local
         self._scope = request.scope
         self._window = request.window
         self._shards = request.scope.shards
         self._clock = clock
-        self._generations = Generations(cache, request.scope.stream.name, clock, settle)
+        self._generations = Generations(cache, request.scope.stream.name, clock)
         self._waiting: dict[str, tuple[bytes, float]] = {}
         self._bytes = 0
         self.is_unavailable = False

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from headrace.analytics.aggregate import LENGTHS, start_of
-from headrace.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, TEN_SECONDS, Slot
 from headrace.core import times
 from headrace.core.collections import slices
-from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
-from headrace.core.items import Item
-from headrace.core.stream import Stream
 from headrace.core.times import Clock
-from headrace.runtime.observability import report
+from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, TEN_SECONDS, Slot
 from headrace.storage.ports import Cache
 
 SLOT_GROUPS = 16
@@ -66,13 +61,12 @@ SLICE = 500
 
 
 class Generations:
-    """The generations of one stream's slots; ``settle`` is the settling time in seconds."""
+    """The generations of one stream's slots."""
 
-    def __init__(self, cache: Cache, stream: str, clock: Clock, settle: float) -> None:
+    def __init__(self, cache: Cache, stream: str, clock: Clock) -> None:
         self._cache = cache
         self._stream = stream
         self._clock = clock
-        self._settle = settle
 
     def begin(self, slots: Sequence[Slot], known: Sequence[bytes | None]) -> list[bytes | None]:
         """A token for each of ``slots``, to keep an aggregate of rows that are read from now on, or ``None``.
@@ -101,48 +95,5 @@ class Generations:
         missing = [name for name, since in zip(names, found, strict=True) if since is None]
         if missing:
             self._cache.add_many({name: (str(now).encode(), _SINCE_SECONDS) for name in missing})
-        settled = now - (self._settle + SKEW_SECONDS) * times.SECOND
+        settled = now - (SETTLE_SECONDS + SKEW_SECONDS) * times.SECOND
         return {number for number, since in enumerate(found) if since is not None and int(since) <= settled}
-
-
-class LateEvents:
-    """A hook that changes the generations of the slots to which late events of ``stream`` belong."""
-
-    def __init__(self, stream: Stream, cache: Cache, clock: Clock, settle: float) -> None:
-        assert stream.analytics_dimensions is not None  # noqa: S101
-        self._time = stream.analytics_dimensions.time
-        self._stream = stream.name
-        self._cache = cache
-        self._clock = clock
-        # A read that began before the mark may miss the row for the settling time.
-        self._seconds = settle + 2 * SKEW_SECONDS
-
-    def after_store(self, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
-        """One outcome per item: a failure for each late one while the cache is unavailable."""
-        # A slot counts as closed if any environment's clock may say so: an unnecessary mark costs little.
-        closed = self._clock.now() // times.SECOND + SKEW_SECONDS - GRACE_SECONDS
-        length = LENGTHS[TEN_SECONDS]
-        current = times.iso(closed * times.SECOND)[:length]
-        steps = [str(item.get(self._time, ""))[:length] for item in items]
-        late = {step for step in steps if "" < step < current}
-        changed = {slot for step in late for slot in _slots(start_of(step), closed)}
-        try:
-            if changed:
-                self._cache.set_many(
-                    {slot_generation(self._stream, slot): (CHANGED, self._seconds) for slot in changed}
-                )
-        except CacheUnavailable as error:
-            report("late events", f"late events wait for the cache: {error.message}")
-            return [_NOT_MARKED if step in late else None for step in steps]
-        return [None] * len(items)
-
-
-_NOT_MARKED = FollowUpUnavailable("the event is stored, but its slots could not be marked in the cache")
-
-
-def _slots(at: int, closed: int) -> Iterator[Slot]:
-    """The slots with the time ``at`` that ended by ``closed`` (epoch seconds): later ones are not in the cache yet."""
-    for step in STEPS:
-        slot = Slot(at - at % step, step)
-        if slot.end <= closed:
-            yield slot

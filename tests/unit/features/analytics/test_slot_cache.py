@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headrace.analytics.aggregate import LAYOUT
 from headrace.core import keys, times
 from tests.worlds.slot_world import NOW, SETTLE, reads, total, watched, world_with
 
@@ -32,16 +31,6 @@ def test_a_late_event_invalidates_only_its_own_minute() -> None:
 
     assert reads(world, lambda: total(world)) == 2
     assert reads(world, lambda: total(world)) == 0
-
-
-def test_an_aggregate_of_a_layout_from_before_an_upgrade_counts_as_missing() -> None:
-    world = world_with(NOW - times.MINUTE)
-    total(world)
-    for key, (value, until) in list(world.cache._entries.items()):
-        if key.startswith("slot:"):
-            world.cache._entries[key] = (value[:12] + bytes([LAYOUT + 1]) + value[13:], until)
-
-    assert total(world) == 1
 
 
 def test_a_slot_built_from_fewer_shards_is_not_used_for_more() -> None:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from headrace.analytics.aggregate import Aggregate, StepCounter
-from headrace.analytics.requests import Scope
-from headrace.analytics.time_slots import Span
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
+from headrace.features.analytics.aggregate import Aggregate, StepCounter
+from headrace.features.analytics.requests import Scope
+from headrace.features.analytics.time_slots import Span
 from headrace.storage.ports import ColumnReader, Query
 
 _TOO_MANY = "the window has more events than one request can read; try again, and it continues where it stopped"

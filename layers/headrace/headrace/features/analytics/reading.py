@@ -1,22 +1,17 @@
-"""Builds the analytics of any stream, and the services of read_analytics and read_ads."""
+"""Builds the analytics of any stream."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from headrace.analytics.generations import SETTLE_SECONDS
-from headrace.analytics.scanner import PARALLEL_READS, Scanner
-from headrace.analytics.windows import Analytics
 from headrace.core.stream import Stream
+from headrace.features.analytics.scanner import PARALLEL_READS, Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.runtime.settings import table_settings
-from headrace.services.shared import cache, clock, cursors, range_reader
+from headrace.services.shared import cache, clock
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader
-
-if TYPE_CHECKING:
-    from headrace.features.ads.routes import AdsServices
 
 
 @functools.cache
@@ -29,19 +24,10 @@ def chat_analytics() -> Analytics:
     return analytics_of(CHAT, MessageColumns)
 
 
-@functools.cache
-def ads_services() -> AdsServices:
-    """The history and the counts of clicks."""
-    from headrace.features.ads.routes import AdsServices
-    from headrace.features.ads.stream import ADS
-
-    return AdsServices(range_reader(), cursors(), table_settings(ADS).table, analytics_of(ADS))
-
-
 def analytics_of(stream: Stream, adapted: Callable[[ColumnReader], ColumnReader] = lambda reader: reader) -> Analytics:
     """The analytics of a stream's events, from an ``adapted`` reader."""
     settings = table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
     reader = adapted(DynamoColumns(columns_client(PARALLEL_READS)))
     scanner = Scanner(reader, settings.table, clock())
-    return Analytics(stream.with_time_shards(settings.time_shards), scanner, cache(), clock(), SETTLE_SECONDS)
+    return Analytics(stream.with_time_shards(settings.time_shards), scanner, cache(), clock())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.analytics.requests import Scope
-from headrace.analytics.time_slots import Span
+from headrace.features.analytics.requests import Scope
+from headrace.features.analytics.time_slots import Span
 from headrace.streams.chat.stream import CHAT
 
 
