@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.core.errors import StoreUnavailable
-from headrace.delivery.webhooks import SwitchState
+from headrace.features.tell.webhooks import SwitchState
 
 
 class MemorySwitch:

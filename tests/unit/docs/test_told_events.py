@@ -6,7 +6,7 @@ import json
 import re
 
 from headrace.core.times import SECOND, parse_iso
-from headrace.delivery.teller import Teller, ToldStream
+from headrace.features.tell.teller import Teller, ToldStream
 from headrace.stage.chosen import told_types
 from headrace.stage.registry import tells
 from headrace.storage.dynamodb.client import to_wire

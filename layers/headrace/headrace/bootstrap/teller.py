@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from headrace.delivery.archive_tidier import Tidier
-from headrace.delivery.archiver import Archiver
-from headrace.delivery.teller import Teller, ToldStream
+from headrace.features.archive.archiver import Archiver
+from headrace.features.archive.tidier import Tidier
+from headrace.features.tell.targets import TIMEOUT, target_of
+from headrace.features.tell.teller import Teller, ToldStream
 from headrace.queues.sqs import SqsRetryLane
-from headrace.queues.targets import TIMEOUT, target_of
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ArchiveSettings, ObserveSettings, RoomSettings, TellSettings
 from headrace.services.shared import attachments, clock, dynamodb

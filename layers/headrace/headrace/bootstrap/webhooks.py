@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from headrace.delivery.dynamodb import DynamoSwitch
-from headrace.delivery.webhook_posts import Posts
-from headrace.delivery.webhooks import OffRule, Webhooks
+from headrace.features.tell.posts import Posts
+from headrace.features.tell.switch import DynamoSwitch
+from headrace.features.tell.webhooks import OffRule, Webhooks
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import WebhookSettings

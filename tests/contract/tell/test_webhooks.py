@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from headrace.core.times import SECOND
-from headrace.delivery.dynamodb import DynamoSwitch
-from headrace.delivery.webhook_posts import Posts
-from headrace.delivery.webhooks import OffRule, SwitchState, Webhooks
+from headrace.features.tell.posts import Posts
+from headrace.features.tell.switch import DynamoSwitch
+from headrace.features.tell.webhooks import OffRule, SwitchState, Webhooks
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from headrace.core import times
 from headrace.core.items import Item
-from headrace.delivery.webhooks import SwitchState
+from headrace.features.tell.webhooks import SwitchState
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 
 
 class DynamoSwitch:
-    """A :class:`~headrace.delivery.webhooks.Switch` of ``url``. An operator deletes the row to switch it on."""
+    """A :class:`~headrace.features.tell.webhooks.Switch` of ``url``. An operator deletes the row to switch it on."""
 
     def __init__(self, client: AwsClient, table: str, url: str) -> None:
         self._table = DynamoTable(client, table, "switches of webhooks")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import ArchivedTable
-from headrace.delivery import archive_tidier
-from headrace.delivery.archive import NEW, Newest, folder_of, unpack
-from headrace.delivery.archive_tidier import LOCK, Tidier
-from headrace.delivery.archiver import Archiver
+from headrace.features.archive import tidier as archive_tidier
+from headrace.features.archive.archiver import Archiver
+from headrace.features.archive.lines import NEW, Newest, folder_of, unpack
+from headrace.features.archive.tidier import LOCK, Tidier
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from tests.fakes.storage import MemoryObjects
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.times import HOUR, SECOND
-from headrace.delivery.webhook_posts import Answer, Webhook
-from headrace.delivery.webhooks import GONE, TRY_AGES, OffRule, SwitchState, Webhooks, pause_after, webhook_of
+from headrace.features.tell.posts import Answer, Webhook
+from headrace.features.tell.webhooks import GONE, TRY_AGES, OffRule, SwitchState, Webhooks, pause_after, webhook_of
 from headrace.queues.ports import RetryRecord
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane, Message

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from headrace.core.times import SECOND, SystemClock
-from headrace.delivery import webhook_posts
-from headrace.delivery.webhook_posts import PREFIX, SECRET_MINUTES, Answer, Posts, Webhook
+from headrace.features.tell import posts as webhook_posts
+from headrace.features.tell.posts import PREFIX, SECRET_MINUTES, Answer, Posts, Webhook
 from tests.contract.http_server import OK, HttpServer, certificate_of, status, trusted
 from tests.fakes.clock import FixedClock
 from tests.worlds.ports import free_port

@@ -15,7 +15,7 @@ from uuid import uuid4
 from headrace.core.collections import slices
 from headrace.core.json import encode_ascii
 from headrace.core.people import Progress, Target
-from headrace.delivery.archive import NEW, SUFFIX, Line, Newest, folder_of, mark_of, pack, unpack
+from headrace.features.archive.lines import NEW, SUFFIX, Line, Newest, folder_of, mark_of, pack, unpack
 from headrace.storage.ports import Objects
 
 LOCK = "tidying"

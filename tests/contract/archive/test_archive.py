@@ -14,11 +14,11 @@ import pytest
 from headrace.core.people import Progress, Target
 from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import iso
-from headrace.delivery.archive import unpack
-from headrace.delivery.archive_tidier import LOCK, Tidier
-from headrace.delivery.archiver import Archiver
 from headrace.erasure.people import USER, Person
 from headrace.erasure.tasks import DONE
+from headrace.features.archive.archiver import Archiver
+from headrace.features.archive.lines import unpack
+from headrace.features.archive.tidier import LOCK, Tidier
 from headrace.features.edits.change import fold
 from headrace.features.ski.dynamodb import DynamoResorts
 from headrace.runtime.aws import client

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.core.items import Item
 from headrace.core.stream import Told
-from headrace.delivery.teller import Teller, ToldStream
+from headrace.features.tell.teller import Teller, ToldStream
 from headrace.queues.ports import ANNOUNCED_AT_ONCE
 from headrace.storage.dynamodb.client import to_wire
 from tests.fakes.queues import MemoryRetryLane, MemoryTarget

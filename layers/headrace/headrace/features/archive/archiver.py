@@ -9,7 +9,7 @@ from typing import Any
 from headrace.core import times
 from headrace.core.json import encode_ascii
 from headrace.core.stream import ArchivedTable
-from headrace.delivery.archive import NEW, SUFFIX, Line, pack
+from headrace.features.archive.lines import NEW, SUFFIX, Line, pack
 from headrace.runtime.observability import Meter, correlate_batch
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import from_wire

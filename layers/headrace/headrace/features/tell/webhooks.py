@@ -20,7 +20,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from headrace.core.errors import StoreUnavailable
 from headrace.core.json import encode_ascii
 from headrace.core.times import SECOND, Clock
-from headrace.delivery.webhook_posts import Answer, Webhook
+from headrace.features.tell.posts import Answer, Webhook
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, correlate_batch, report
 

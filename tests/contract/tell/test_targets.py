@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from headrace.features.tell.targets import target_of
 from headrace.queues.ports import ANNOUNCED_AT_ONCE, Announcement, Target
-from headrace.queues.targets import target_of
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk
 from tests.fakes.queues import MemoryTarget
