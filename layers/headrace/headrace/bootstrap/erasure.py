@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.teller import tidier
 from headrace.erasure.chat import ChatEraser
 from headrace.erasure.dead_letters import LetterEraser
 from headrace.erasure.dynamodb import DynamoErasures
@@ -27,7 +26,7 @@ from headrace.runtime.settings import (
 )
 from headrace.services.messages import room_log
 from headrace.services.shared import attachments, clock, dynamodb, late_events, person_hashes, retry_lane
-from headrace.stage.registry import STREAMS, erases, remove
+from headrace.stage.registry import STREAMS, archive_steps, erases, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
@@ -44,7 +43,6 @@ def eraser() -> Eraser:
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)
-    archive = [tidier().tidy] if archiving.archive_bucket else []
     screen = ErasureScreen(erasures, person_hashes(), clock(), settings.erasure_age_seconds)
     exports = ExportEraser(
         DynamoMessages(dynamodb(), messages, "messages"),
@@ -66,5 +64,5 @@ def eraser() -> Eraser:
         places.rooms,
     ]
     waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, archiving.archive_window_seconds
-    rounds = rounds_of(steps, archive, *waits)
+    rounds = rounds_of(steps, archive_steps(), *waits)
     return Eraser(rounds, erasures, SqsTaskQueue(settings.erasure_queue_url, sqs), person_hashes(), clock())

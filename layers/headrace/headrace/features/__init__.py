@@ -22,5 +22,7 @@ NAMES = (
     "online",
     "ski",
     "ads",
+    "tell",
+    "archive",
 )
 """The folders, in the order of their hooks."""
