@@ -11,11 +11,11 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
 from headrace.core.json import encode_object
-from headrace.exports.room import RoomSources
-from headrace.exports.tasks import ROOM as OF_A_ROOM
-from headrace.exports.tasks import Task
-from headrace.exports.user import UserSources
 from headrace.features.edits.versions import VersionServices, list_versions
+from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.tasks import ROOM as OF_A_ROOM
+from headrace.features.people.exports.tasks import Task
+from headrace.features.people.exports.user import UserSources
 from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
 from headrace.features.tell.told import tells
 from headrace.storage.dynamodb.client import from_wire, to_wire
@@ -105,7 +105,7 @@ class Readers:
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
-        user = UserSources(client, TABLE.table, "", "", "", "", "", world.attachments(), lambda _user: [])
+        user = UserSources(rooms, rooms, rooms, rooms, world.attachments(), lambda _user, _skier: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))
             rows = [line | {"key": line["timestampSk"]} for page, _ in messages(None) for _, line in page]

@@ -18,6 +18,7 @@ from headrace.stage import registry
 from headrace.stage.chosen import FEATURES, module
 from tests.worlds.functions import FUNCTIONS, ROOT
 
+CHANGES = list(registry.STREAMS["chat"].kinds)
 LOOK = """
 import importlib.util, json, sys
 from headrace.core.envelope import Envelope
@@ -46,15 +47,28 @@ print(json.dumps(found))
 """
 
 
+FIND = """
+from headrace.stage import registry
+from headrace.features.people import screen
+screen.erased = lambda stream, events: {events.index("of an erased user")}
+print(registry.CHOSEN, registry.erased(None, ["of a user", "of an erased user"]))
+"""
+
+
 def look(features: str) -> dict[str, Any]:
     """What a stage with these features has."""
+    found: dict[str, Any] = json.loads(run(features, LOOK, json.dumps(FUNCTIONS), json.dumps(CHANGES)))
+    return found
+
+
+def run(features: str, code: str, *arguments: str) -> str:
+    """The last line that code prints on a stage with these features."""
     environ = {"PYTHONPATH": str(ROOT / "layers" / "headrace"), "PATH": os.environ["PATH"]}
     environ |= {"STAGE_FEATURES": features, "AWS_DEFAULT_REGION": "us-east-1"}
     environ |= dict.fromkeys(("ROOMS_TABLE", "MEMBERSHIPS_TABLE", "CHAT_MESSAGES_TABLE"), "t")
-    command = [sys.executable, "-c", LOOK, json.dumps(FUNCTIONS), json.dumps(list(registry.STREAMS["chat"].kinds))]
+    command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, env=environ, cwd=ROOT, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return done.stdout.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +101,10 @@ def declared(feature: Feature, function: str) -> set[str]:
     if function not in feature.routes:
         return set()
     return {*module(feature, feature.routes[function]).ROUTES[function]}
+
+
+def test_events_of_erased_people_are_found_while_every_feature_is_left_out() -> None:
+    assert run("none", FIND) == "() {1}"
 
 
 TWO = (Feature(name="edits"), Feature(name="reactions", needs=("edits",)))

@@ -10,12 +10,10 @@ A package imports only packages above it in this map:
     analytics   totals, series and top lists over any window of a stream
     live        WebSocket connections, and pushes to them
     streams     the events that every stage has: chat, with its rooms, and probes
-    erasure     what is erased with a user, and what never comes back
-    exports     everything that is held about a user, or a room, as files to download
     services    objects that several functions and features use
     stage       the features and streams of a stage, and what features add to the core
     delivery    from clients to the tables: accept, publish, store, retry
-    features    what can be left out: edits, reactions, ski, ads; one folder each, which plugs into the packages above
+    features    what can be left out, such as reactions; one folder each, which plugs into the packages above
     operations  health, status, probes, dead letters, the parking queue
     bootstrap   builds the functions
 

@@ -19,9 +19,8 @@ from headrace.core.keys import timestamp_sk
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.screen import ErasureScreen
-from headrace.erasure.tasks import Task
+from headrace.delivery.row_writer import ErasureScreen, RowWriter
+from headrace.features.people.erasures import Task
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -56,7 +55,7 @@ class Stage(World):
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
         live = live_hook(self.cache, self.clock)
         changes = MessageChanges(self.changes, rooms, self.memberships, lambda: self.attachments, self.clock, live)
-        screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
+        screen = ErasureScreen(self.find, self.clock, 60)
         keep = KeepHook(lambda: self.attachments)
         before = ((MESSAGE, messages.before_store), *changes.before)
         after = ((MESSAGE, live.after_store), *changes.after, (MESSAGE, keep.after_store))

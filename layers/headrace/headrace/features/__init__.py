@@ -24,5 +24,6 @@ NAMES = (
     "ads",
     "tell",
     "archive",
+    "people",
 )
 """The folders, in the order of their hooks."""

@@ -21,7 +21,6 @@ from headrace.runtime.settings import (
     CacheSettings,
     CursorSettings,
     EnvironmentSettings,
-    ErasureSettings,
     RateSettings,
     RetryLaneSettings,
 )
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from headrace.analytics.generations import LateEvents
     from headrace.api.paging.cursors import CursorSigner
     from headrace.core.stream import Stream
-    from headrace.erasure.people import PersonHashes
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.attachments.s3 import S3Files
@@ -62,15 +60,6 @@ def broker_settings() -> BrokerSettings:
     """The brokers, first the one that this environment publishes to."""
     name = EnvironmentSettings.read().aws_lambda_log_stream_name
     return beginning_at(BrokerSettings.read(), zlib.crc32(name.encode()))
-
-
-@functools.cache
-def person_hashes() -> PersonHashes:
-    """Hashes people as the table of erasures names them."""
-    from headrace.erasure.people import PersonHashes
-
-    arn = ErasureSettings.read().erasure_secret_arn
-    return PersonHashes(lambda: secrets().text(arn))
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,14 @@ def erases() -> list[Step]:
 def archive_steps() -> list[Step]:
     """How an erasure ends in the archive, which has seen its changes by then, also while the archive is left out."""
     return [step for steps in _parts("archive_steps", FEATURES) for step in steps()]
+
+
+def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:
+    """Which events are of people who were erased after these were accepted, also while no feature can erase more.
+
+    See :data:`.FindErased`.
+    """
+    return {at for each in _parts("erased", FEATURES) for at in each(stream, events)}
 
 
 def subject_of(row: Item) -> tuple[str, str]:

@@ -40,7 +40,7 @@ from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.room_filter import RoomFilter
 from headrace.streams.chat.rooms.rooms import RoomAccess, Rooms, no_room
-from headrace.streams.chat.stream import POSITION, item_of
+from headrace.streams.chat.stream import POSITION, USER_INDEX, item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. After the first few, each passes over 1 MB, so
@@ -273,7 +273,7 @@ class History:
         now = self.clock.now()
         request = request.resolved(self.cursors, Query("user", user_id, caller.subject))
         query = Query("user", user_id, caller.subject, request.start, request.end)
-        rows = RangeQuery(self.table, "userId", user_id, "timestampSk", index="UserIndex")
+        rows = RangeQuery(self.table, "userId", user_id, "timestampSk", index=USER_INDEX)
         spans = spans_of(None, request.start, request.end)
         visible = RoomFilter(self.reader, self.access, None if user_id == caller.subject else caller, now)
         pager = Pager(

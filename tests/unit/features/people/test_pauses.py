@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headrace.delivery.persister import TRY_MARGIN
-from headrace.erasure.eraser import rounds_of
+from headrace.features.people.erasure.eraser import rounds_of
 from localstage.template import Attributes, load
 from tests.unit.localstage.template.template_stage import LIVE
 from tests.unit.template_stack import TEMPLATE, TemplateStack

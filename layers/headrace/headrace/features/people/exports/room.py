@@ -9,8 +9,8 @@ from functools import partial
 from headrace.core.items import Item
 from headrace.core.people import Pages, Source
 from headrace.core.times import Clock
-from headrace.exports.lines import Omitted
-from headrace.exports.tasks import Task
+from headrace.features.people.exports.lines import Omitted
+from headrace.features.people.exports.tasks import Task
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS, names_of
 from headrace.streams.chat.attachments.store import Attachments

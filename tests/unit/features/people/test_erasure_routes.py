@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from headrace.api.router import Api, http_handler
-from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import iso
-from headrace.erasure.people import USER, Person, PersonHashes
-from headrace.erasure.routes import ErasureServices
-from headrace.erasure.tasks import DONE, RUNNING, Job, Task
+from headrace.features.people.erasure.routes import ErasureServices
+from headrace.features.people.erasures import Task
+from headrace.features.people.hashes import USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, Job
 from headrace.runtime.observability import logger
 from tests.fakes.clock import FixedClock
+from tests.fakes.jobs import MemoryJobs
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import NOW
@@ -24,33 +25,9 @@ LATER = "2025-11-21T10:01:03.722861Z"
 ERASE_OWN, SHOW_OWN = "POST /erasure", "GET /erasure"
 
 
-class Erasures:
-    """Erasures and their queue in memory. ``down``: the queue takes nothing."""
-
-    def __init__(self) -> None:
-        self.erasures: dict[str, Job] = {}
-        self.sent: list[Task] = []
-        self.down = False
-
-    def get(self, key: str) -> Job | None:
-        return self.erasures.get(key)
-
-    def begin(self, key: str, at: str, beside: str | None) -> Job:
-        before = self.erasures.get(key)
-        if before is None or (before.state == DONE and before.began_at < at):
-            self.erasures[key] = Job(at, RUNNING, beside)
-        return self.erasures[key]
-
-    def send(self, task: Task, delay: int = 0) -> None:
-        if self.down:
-            raise RetryLaneUnavailable("the queue of erasures is unavailable: ServiceUnavailable")
-        assert delay == 0
-        self.sent.append(task)
-
-
 class World:
     def __init__(self) -> None:
-        self.erasures = Erasures()
+        self.erasures = MemoryJobs(Job)
         self.clock = FixedClock(NOW)
         hashes = PersonHashes(lambda: "a secret")
         self.key = hashes.key(Person(USER, "ann"))
@@ -87,7 +64,7 @@ def test_a_repeated_request_is_the_same_erasure_until_it_is_done() -> None:
 
     assert world.call(ERASE, {}) == first
     assert len(world.erasures.sent) == 1
-    world.erasures.erasures[world.key] = Job(NOW, DONE, None, iso(world.clock.now()), {"messages": 3})
+    world.erasures.jobs[world.key] = Job(NOW, DONE, None, iso(world.clock.now()), {"messages": 3})
     status, done = world.call(SHOW)
     assert (status, done["state"], done["doneAt"], done["counts"]) == (200, "done", LATER, {"messages": 3})
     status, again = world.call(ERASE, {})
@@ -103,7 +80,7 @@ def test_a_skier_is_not_forgotten_while_another_erasure_of_the_user_runs() -> No
 
     assert (status, refused["error"]["details"][0]["field"]) == (409, "skierID")
     assert world.call(ERASE, {})[0] == 202
-    world.erasures.erasures.clear()
+    world.erasures.jobs.clear()
     assert world.call(ERASE, {"skierID": 42})[0] == world.call(ERASE, {"skierID": 42})[0] == 202
 
 

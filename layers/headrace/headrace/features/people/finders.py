@@ -12,8 +12,8 @@ from headrace.core.items import Item
 from headrace.core.room_shards import partitions_of
 from headrace.storage.dynamodb.client import DynamoTable, Pages, to_wire
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
+from headrace.streams.chat.stream import USER_INDEX
 
-MESSAGES_BY_USER = "UserIndex"
 _CONNECTIONS_BY_USER = "ByUser"
 _INVITED_OTHERS = "roomId = :one AND begins_with(userId, :inviters) AND attribute_not_exists(blockedAt)"
 _NAMES_USER = f"addedBy = :user OR invitedBy = :user OR ({_INVITED_OTHERS})"
@@ -21,7 +21,7 @@ _NAMES_USER = f"addedBy = :user OR invitedBy = :user OR ({_INVITED_OTHERS})"
 
 def messages_of(messages: DynamoTable, user_id: str, start: Item | None = None) -> Pages:
     """The user's messages, and notices that the user sent. The index may lag by milliseconds."""
-    return messages.query_pages("userId", user_id, start, IndexName=MESSAGES_BY_USER)
+    return messages.query_pages("userId", user_id, start, IndexName=USER_INDEX)
 
 
 def notices_of(messages: DynamoTable, membership: Item) -> Iterator[Item]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 from base64 import b32encode
@@ -9,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headrace.core.stream import Stream
+from headrace.runtime.settings import ErasureSettings
+from headrace.services.shared import secrets
 
 USER, SKIER = "user", "skier"
 PSEUDONYM_PREFIX = "erased-"
@@ -49,3 +52,10 @@ def people_of(stream: Stream, event: Mapping[str, Any]) -> set[Person]:
     """The people that a stamped event names, which may come from anywhere."""
     named = ((kind, event.get(field)) for field, kind in stream.people)
     return {Person(kind, str(value)) for kind, value in named if isinstance(value, str | int)}
+
+
+@functools.cache
+def person_hashes() -> PersonHashes:
+    """The hashes of the stage, by which the table of erasures names people."""
+    arn = ErasureSettings.read().erasure_secret_arn
+    return PersonHashes(lambda: secrets().text(arn))

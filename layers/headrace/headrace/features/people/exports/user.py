@@ -11,14 +11,12 @@ from functools import partial
 
 from headrace.core.items import Item
 from headrace.core.people import Find, Line, Pages, Source, lines_of
-from headrace.erasure import finders
-from headrace.exports.lines import Omitted
-from headrace.exports.tasks import Task
-from headrace.runtime.aws import AwsClient
+from headrace.features.people import finders
+from headrace.features.people.exports.lines import Omitted
+from headrace.features.people.exports.tasks import Task
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.messages.dynamodb import DynamoMessages
 
 _NAMED = ("userId", "roomId", "addedBy", "invitedBy")
 NOT_INCLUDED: Sequence[Omitted] = (
@@ -35,34 +33,35 @@ NOT_INCLUDED: Sequence[Omitted] = (
 class UserSources:
     """Reads the tables that a user's rows are in."""
 
-    client: AwsClient
-    messages: str
-    rooms: str
-    memberships: str
-    connections: str
+    messages: DynamoTable
+    rooms: DynamoTable
+    memberships: DynamoTable
+    connections: DynamoTable
     attachments: Attachments
     features: Callable[[str, str | None], Sequence[Source]]
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]]:
         """The sources of a user's export in their order, and what none of them has."""
         user_id, skier_id = task.id, task.beside
-        messages = DynamoMessages(self.client, self.messages, "rows")
-        rooms, memberships, connections = (
-            DynamoTable(self.client, name, "rows") for name in (self.rooms, self.memberships, self.connections)
-        )
+        memberships = self.memberships
         sources: list[Source] = [
-            partial(lines_of, "messages", finders.messages_of, messages, user_id),
+            partial(lines_of, "messages", finders.messages_of, self.messages, user_id),
             partial(self._attachments, user_id),
             *self.features(user_id, skier_id),
-            partial(_memberships, memberships, messages, user_id),
+            partial(_memberships, memberships, self.messages, user_id),
             partial(lines_of, "invitations", finders.invitations_of, memberships, user_id),
             partial(lines_of, _inviter, finders.inviters_of, memberships, user_id),
             partial(
-                _rows_by_key, "connections", finders.connections_of, connections, ("roomId", "connectionId"), user_id
+                _rows_by_key,
+                "connections",
+                finders.connections_of,
+                self.connections,
+                ("roomId", "connectionId"),
+                user_id,
             ),
             # These read whole tables.
             partial(_named_by_others, memberships, user_id),
-            partial(lines_of, "rooms", finders.rooms_naming, rooms, user_id),
+            partial(lines_of, "rooms", finders.rooms_naming, self.rooms, user_id),
         ]
         return sources, NOT_INCLUDED
 

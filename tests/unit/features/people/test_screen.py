@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,10 +14,10 @@ from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.stream import Stream
 from headrace.core.times import MINUTE, iso
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes, people_of
-from headrace.erasure.screen import ErasureScreen
+from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.features.ads.stream import ADS
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes, people_of
+from headrace.features.people.screen import find_erased
 from headrace.features.ski.stream import SKI
 from headrace.queues.ports import RetryRecord
 from headrace.stage.registry import STREAMS
@@ -52,7 +53,8 @@ class World(WritePath):
         super().__init__()
         self.graves = Graves()
         tables = {"chat": TABLE, "ski": TABLE, "ads": TABLE, "probe": TABLE}
-        writer = RowWriter(self.store, tables, screen=ErasureScreen(self.graves, hashes, CLOCK, 60))
+        screen = ErasureScreen(partial(find_erased, self.graves, hashes), CLOCK, 60)
+        writer = RowWriter(self.store, tables, screen=screen)
         self.persister = Persister(writer, self.retry, CLOCK, sleep=self.waits.append)
 
     def stored(self) -> list[str]:

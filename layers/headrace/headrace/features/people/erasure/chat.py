@@ -16,8 +16,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Progress, Target
 from headrace.core.times import Clock, iso
-from headrace.erasure.finders import messages_of, notices_of
-from headrace.runtime.aws import AwsClient
+from headrace.features.people.finders import messages_of, notices_of
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
 from headrace.streams.chat.attachments.store import Attachments
@@ -42,15 +41,14 @@ class ChatEraser:
 
     def __init__(
         self,
-        client: AwsClient,
-        table: str,
+        table: DynamoMessages,
         remove: Remove,
         attachments: Attachments,
         log: RoomLog,
         late: LateEvents,
         clock: Clock,
     ) -> None:
-        self._table = DynamoMessages(client, table, "messages")
+        self._table = table
         self._remove = remove
         self._attachments = attachments
         self._log = log

@@ -12,11 +12,10 @@ from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.people import Source
 from headrace.core.times import Clock
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import MARGIN, RUNNING, TaskQueue
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.lines import MANIFEST, Omitted, Part
-from headrace.exports.tasks import ROOM, File, Task, folder_of
+from headrace.features.people.exports.lines import MANIFEST, Omitted, Part
+from headrace.features.people.exports.tasks import ROOM, DynamoExports, File, Task, folder_of
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import MARGIN, RUNNING, TaskQueue
 from headrace.storage.ports import Objects
 
 FILE_BYTES = 8_000_000
@@ -34,7 +33,7 @@ class Exporter:
     sources: Mapping[str, Sources]
     exports: DynamoExports
     files: Objects
-    queue: TaskQueue[Task]
+    queue: TaskQueue
     hashes: PersonHashes
     clock: Clock
     file_bytes: int = FILE_BYTES
@@ -45,7 +44,7 @@ class Exporter:
         Raises:
             Unavailable: a dependency does not answer. The slice can be run again.
         """
-        key = key_of(self.hashes, task.kind, task.id)
+        key = self.hashes.key(Person(task.kind, task.id))
         beside = beside_of(self.hashes, task.kind, task.beside)
         export = self.exports.begin(key, task.started_at, beside)
         if export.state != RUNNING or (export.began_at, export.beside) != (task.started_at, beside):
@@ -108,11 +107,6 @@ class Exporter:
 def as_of(started_at: str) -> str:
     """The time from which on an export can miss what was stored."""
     return times.iso(times.micros_of(started_at) - UNSURE)
-
-
-def key_of(hashes: PersonHashes, kind: str, id: str) -> str:
-    """Stands for the user or the room of an export."""
-    return hashes.key(Person(kind, id))
 
 
 def beside_of(hashes: PersonHashes, kind: str, id: str | None) -> str | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from headrace.core import times
 from headrace.core.people import Step, Target
 from headrace.core.times import Clock
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, MARGIN, Task, TaskQueue
+from headrace.features.people.erasures import DynamoErasures, Task
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, MARGIN, TaskQueue
 
 SAVE_SECONDS = 1.0
 ROWS_PER_SECOND = 200
@@ -34,26 +34,17 @@ def rounds_of(steps: Sequence[Step], archive: Sequence[Step], age: int, storing:
     return (steps, 0), (steps, age + age // 2 + storing), (archive, 3 * window)
 
 
+@dataclass(frozen=True, slots=True)
 class Eraser:
     """Runs erasures in three ``rounds``."""
 
-    def __init__(
-        self,
-        rounds: Sequence[Round],
-        erasures: DynamoErasures,
-        queue: TaskQueue[Task],
-        hashes: PersonHashes,
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._rounds = rounds
-        self._erasures = erasures
-        self._queue = queue
-        self._hashes = hashes
-        self._clock = clock
-        self._monotonic = monotonic
-        self._sleep = sleep
+    rounds: Sequence[Round]
+    erasures: DynamoErasures
+    queue: TaskQueue
+    hashes: PersonHashes
+    clock: Clock
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def run(self, task: Task, remaining: Callable[[], float]) -> None:
         """Run a slice, and send the next one, unless the erasure is done. ``remaining`` are the seconds left.
@@ -61,42 +52,42 @@ class Eraser:
         Raises:
             Unavailable: a dependency does not answer. The slice can be run again.
         """
-        skier = None if task.skier_id is None else self._hashes.key(Person(SKIER, task.skier_id))
-        erasure = self._erasures.begin(self._key(task.user_id), task.erased_at, skier)
+        skier = None if task.skier_id is None else self.hashes.key(Person(SKIER, task.skier_id))
+        erasure = self.erasures.begin(self._key(task.user_id), task.erased_at, skier)
         if erasure.state == DONE or erasure.began_at != task.erased_at:
             return  # delivered twice, or requested twice at once
         if skier is not None:
-            self._erasures.bury(skier, task.erased_at)
+            self.erasures.bury(skier, task.erased_at)
         target = self._target(task)
-        steps, _ = self._rounds[task.round - 1]
+        steps, _ = self.rounds[task.round - 1]
         for number in range(task.step, len(steps)):
             if not self._run_step(steps[number], target, remaining):
-                self._queue.send(replace(task, step=number))
+                self.queue.send(replace(task, step=number))
                 return
-        for following, pause in self._rounds[task.round : task.round + 1]:
+        for following, pause in self.rounds[task.round : task.round + 1]:
             if following:
-                self._queue.send(replace(task, round=task.round + 1, step=0), pause)
+                self.queue.send(replace(task, round=task.round + 1, step=0), pause)
                 return
-        self._erasures.finish(self._key(task.user_id), task.erased_at, times.iso(self._clock.now()))
+        self.erasures.finish(self._key(task.user_id), task.erased_at, times.iso(self.clock.now()))
 
     def _key(self, user_id: str) -> str:
-        return self._hashes.key(Person(USER, user_id))
+        return self.hashes.key(Person(USER, user_id))
 
     def _run_step(self, step: Step, target: Target, remaining: Callable[[], float]) -> bool:
         """Whether the step came to its end in time."""
         counts: Counter[str] = Counter()
-        saved = began = self._monotonic()
+        saved = began = self.monotonic()
         progress = step(target)
         try:
             for name, count in progress:
                 counts[name] += count
-                pause = max(0.0, began + count / ROWS_PER_SECOND - self._monotonic())
+                pause = max(0.0, began + count / ROWS_PER_SECOND - self.monotonic())
                 spare = remaining() - MARGIN
-                self._sleep(min(pause, max(0.0, spare)))
-                began = self._monotonic()
-                if self._monotonic() - saved > SAVE_SECONDS:
+                self.sleep(min(pause, max(0.0, spare)))
+                began = self.monotonic()
+                if self.monotonic() - saved > SAVE_SECONDS:
                     self._save(target, counts)
-                    saved = self._monotonic()
+                    saved = self.monotonic()
                 if pause >= spare:
                     return False
         finally:
@@ -107,7 +98,7 @@ class Eraser:
     def _save(self, target: Target, counts: Counter[str]) -> None:
         found = {name: count for name, count in counts.items() if count}
         if found:
-            self._erasures.add(self._key(target.user_id), target.erased_at, found)
+            self.erasures.add(self._key(target.user_id), target.erased_at, found)
         counts.clear()
 
     def _target(self, task: Task) -> Target:
@@ -116,7 +107,7 @@ class Eraser:
             task.user_id,
             task.skier_id,
             task.erased_at,
-            self._hashes.pseudonym(user, task.erased_at),
-            self._hashes.pseudonym(skier, task.erased_at),
+            self.hashes.pseudonym(user, task.erased_at),
+            self.hashes.pseudonym(skier, task.erased_at),
             task.round == 2,
         )

@@ -15,13 +15,29 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
 from headrace.core.fields import CanonicalTime, whole_number
 from headrace.core.keys import is_reserved_room
 from headrace.core.people import SKIERS
-from headrace.erasure.people import USER, PersonHashes
-from headrace.erasure.tasks import DONE, RUNNING, Job, Jobs, TaskQueue, requested
-from headrace.exports.exporter import as_of, beside_of, key_of
-from headrace.exports.room import owns
-from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Kind, Task
+from headrace.features.people.erasures import DynamoErasures, erasures
+from headrace.features.people.exports.exporter import as_of, beside_of
+from headrace.features.people.exports.room import owns
+from headrace.features.people.exports.tasks import (
+    ROOM,
+    WITHDRAWN,
+    DynamoExports,
+    Export,
+    Kind,
+    Task,
+    export_queue,
+    exports,
+)
+from headrace.features.people.hashes import USER, Person, PersonHashes, person_hashes
+from headrace.features.people.jobs import DONE, RUNNING, TaskQueue, requested
+from headrace.runtime.aws import client
 from headrace.runtime.observability import audit
+from headrace.runtime.settings import ExportSettings, RoomSettings
+from headrace.services.rooms import memberships
+from headrace.services.shared import dynamodb
 from headrace.storage.ports import Objects
+from headrace.storage.s3 import S3Objects
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, existing, not_in_room
@@ -34,10 +50,10 @@ LINK_SECONDS = 900
 class ExportServices:
     """What the routes use."""
 
-    exports: Jobs[Export]
-    erasures: Jobs[Job]
+    exports: DynamoExports
+    erasures: DynamoErasures
     files: Objects
-    queue: TaskQueue[Task]
+    queue: TaskQueue
     hashes: PersonHashes
     rooms: Rooms
     memberships: Memberships
@@ -92,7 +108,7 @@ def export_user(services: ExportServices, request: Request[UserPath, None, Expor
     """
     user_id, skier_id = request.path.user_id, request.body.skier_id
     body = _export(services, request.now, "user", user_id, None if skier_id is None else str(skier_id))
-    audit("a user is exported", request.caller, person=key_of(services.hashes, USER, user_id))
+    audit("a user is exported", request.caller, person=services.hashes.key(Person(USER, user_id)))
     return {"userId": user_id, **body}
 
 
@@ -100,7 +116,7 @@ def show_export(services: ExportServices, request: Request[UserPath, None, None]
     """Show the progress of the last export of a user, and its files."""
     user_id = request.path.user_id
     body = _shown(services, request.now, "user", user_id)
-    audit("an export of a user is read", request.caller, person=key_of(services.hashes, USER, user_id))
+    audit("an export of a user is read", request.caller, person=services.hashes.key(Person(USER, user_id)))
     return {"userId": user_id, **body}
 
 
@@ -136,6 +152,20 @@ def show_room_export(services: ExportServices, request: Request[RoomPath, None, 
     return {"roomId": room_id, **_shown(services, request.now, ROOM, room_id, owner)}
 
 
+def services() -> ExportServices:
+    """What the routes use on this stage."""
+    return ExportServices(
+        exports(),
+        erasures(),
+        S3Objects(client("s3"), ExportSettings.read().exports_bucket),
+        export_queue(),
+        person_hashes(),
+        # A room that was read before may have another owner now.
+        DynamoRooms(dynamodb(), RoomSettings.read().rooms_table),
+        memberships(),
+    )
+
+
 def _check_owner(services: ExportServices, caller: Caller, room_id: str) -> None:
     membership = services.memberships.get(caller.subject, room_id)
     if is_reserved_room(room_id) and not membership.intervals:
@@ -149,11 +179,11 @@ def _check_owner(services: ExportServices, caller: Caller, room_id: str) -> None
 
 
 def _export(services: ExportServices, now: int, kind: Kind, id: str, beside_id: str | None) -> ExportBody:
-    key, beside = key_of(services.hashes, kind, id), beside_of(services.hashes, kind, beside_id)
+    key, beside = services.hashes.key(Person(kind, id)), beside_of(services.hashes, kind, beside_id)
     if kind == USER and (erasure := services.erasures.get(key)) is not None and erasure.state == RUNNING:
         raise Conflict("the user is being erased", details=[FieldError("userId", "is being erased")])
-    exports, queue = services.exports, services.queue
-    export = requested(exports, queue, key, now, beside, lambda at: Task(kind, id, beside_id, at))
+    asked = services.exports, services.queue, key, now, beside
+    export = requested(*asked, lambda at: Task(kind, id, beside_id, at))
     if export.state == RUNNING and export.beside != beside and not (kind == USER and beside is None):
         what = "skierID" if kind == USER else "roomId"
         detail = FieldError(what, "is exported otherwise", None, "the same request again when that is done")
@@ -162,7 +192,7 @@ def _export(services: ExportServices, now: int, kind: Kind, id: str, beside_id: 
 
 
 def _shown(services: ExportServices, now: int, kind: Kind, id: str, owner: str | None = None) -> ExportBody:
-    export = services.exports.get(key_of(services.hashes, kind, id))
+    export = services.exports.get(services.hashes.key(Person(kind, id)))
     is_there = export is not None and export.state != WITHDRAWN and now < export.kept_until
     if export is None or not is_there or (kind == ROOM and export.beside != beside_of(services.hashes, kind, owner)):
         name = "roomId" if kind == ROOM else "userId"

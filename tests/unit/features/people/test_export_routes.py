@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from headrace.api.router import Api, http_handler
-from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import DAY, HOUR
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, RUNNING, Job
-from headrace.exports.routes import ExportServices
-from headrace.exports.tasks import ROOM, WITHDRAWN, Export, File, Kind, Task
+from headrace.features.people.exports.routes import ExportServices
+from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, File, Kind, Task
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.jobs import DONE, RUNNING, Job
 from headrace.runtime.observability import logger
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, OPEN, Room
 from tests.fakes.clock import FixedClock
+from tests.fakes.jobs import MemoryJobs
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import NOW
@@ -29,29 +29,13 @@ WRITE, READ = "chat:write", "chat:read"
 JOIN = "2025-11-20T10:00:00.000000Z#j"
 
 
-class Stored:
-    """Exports, their queue, files, rooms, memberships and erasures in memory. ``down``: the queue takes nothing."""
+class Stored(MemoryJobs):
+    """Exports, their queue and files, rooms and memberships in memory."""
 
     def __init__(self) -> None:
-        self.exports: dict[str, Export] = {}
-        self.sent: list[Task] = []
-        self.down = False
+        super().__init__(Export)
         self.rooms: dict[str, Room] = {}
         self.members: dict[tuple[str, str], Role] = {}
-
-    def get(self, key: str) -> Export | None:
-        return self.exports.get(key)
-
-    def begin(self, key: str, at: str, beside: str | None) -> Export:
-        before = self.exports.get(key)
-        if before is None or (before.state != RUNNING and before.began_at < at):
-            self.exports[key] = Export(at, RUNNING, beside)
-        return self.exports[key]
-
-    def send(self, task: Task, delay: int = 0) -> None:
-        if self.down:
-            raise RetryLaneUnavailable("the queue of exports is unavailable: ServiceUnavailable")
-        self.sent.append(task)
 
     def link(self, name: str, shown: str, seconds: int) -> str:
         return f"https://files.test/{name}?{shown}&{seconds}"
@@ -74,12 +58,12 @@ class World:
         self.hashes = PersonHashes(lambda: "a secret")
         services: Any = ExportServices(
             self.stored,
-            self.erasures,  # type: ignore[arg-type]
-            self.stored,  # type: ignore[arg-type]
+            self.erasures,
+            self.stored,
             self.stored,
             self.hashes,
-            self.stored.rooms,  # type: ignore[arg-type]
-            Memberships(self.stored),  # type: ignore[arg-type]
+            self.stored.rooms,
+            Memberships(self.stored),
         )
         self.handler = http_handler(Api(routes_of("manage_exports"), lambda: services, self.clock, str, lambda: None))
 
@@ -94,7 +78,7 @@ class World:
     def done(self, kind: Kind, id: str, beside: str | None = None, **more: Any) -> None:
         files = [File("exports/k/00001-a.jsonl.gz", 3, 120), File("exports/k/00002-b.jsonl.gz", 1, 60)]
         export = Export(NOW, more.pop("state", DONE), beside, NOW, {"messages": 3}, files)
-        self.stored.exports[self.key(kind, id)] = export
+        self.stored.jobs[self.key(kind, id)] = export
 
     def call(self, route: str, body: Any = None, scope: str = "ops", caller: str = "olga") -> Any:
         event = operator_event(route, None if body is None else json.dumps(body), scope=scope, user=caller)
@@ -119,7 +103,7 @@ def test_an_export_is_queued_and_then_shown() -> None:
         "files": [],
     }
     assert world.call(SHOW) == (200, answer)
-    (export,) = world.stored.exports.values()
+    (export,) = world.stored.jobs.values()
     assert export.beside == world.key(SKIER, "42")
 
 
@@ -148,16 +132,6 @@ def test_a_second_request_is_the_same_task_while_it_runs_and_a_new_one_later(rou
     status, answer = world.call(route, body, scope=scope, caller="ann")
     assert (status, answer["state"], answer["files"]) == (202, "running", [])
     assert len(world.stored.sent) == 2
-
-
-def test_a_task_that_was_lost_is_sent_again_after_an_hour() -> None:
-    world = World()
-    world.call(EXPORT_OWN, scope=WRITE, caller="ann")
-    world.clock.advance(HOUR / 1_000_000 + 1)
-
-    world.call(EXPORT_OWN, scope=WRITE, caller="ann")
-
-    assert world.stored.sent == [Task("user", "ann", None, NOW)] * 2
 
 
 def test_a_task_is_not_sent_again_for_another_owner_or_without_its_skier() -> None:
@@ -218,14 +192,6 @@ def test_another_skier_than_that_of_the_running_export_is_refused() -> None:
     assert world.call(EXPORT, {"skierID": 43})[0] == 409
     assert world.call(EXPORT, {"skierID": 42})[0] == 202
     assert world.call(EXPORT, {})[0] == 202
-
-
-def test_without_its_queue_no_export_begins() -> None:
-    world = World()
-    world.stored.down = True
-
-    assert world.call(EXPORT, {})[0] == 503
-    assert world.stored.exports == {}
 
 
 @pytest.mark.parametrize(

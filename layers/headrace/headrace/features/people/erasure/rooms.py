@@ -7,7 +7,7 @@ from collections.abc import Callable
 from headrace.core.collections import parts
 from headrace.core.items import Item
 from headrace.core.people import Progress, Target
-from headrace.erasure.finders import (
+from headrace.features.people.finders import (
     connections_of,
     invitations_of,
     inviters_of,

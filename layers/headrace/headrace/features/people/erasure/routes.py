@@ -15,8 +15,9 @@ from headrace.core.errors import Conflict, FieldError, InvalidRequest, NotFound,
 from headrace.core.fields import CanonicalTime, StoredId, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.people import SKIERS
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, Job, Jobs, Task, TaskQueue, requested
+from headrace.features.people.erasures import DynamoErasures, Task, erasure_queue, erasures
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes, person_hashes
+from headrace.features.people.jobs import DONE, Job, TaskQueue, requested
 from headrace.runtime.observability import audit
 
 BACKUP_DAYS = 35
@@ -27,8 +28,8 @@ BACKUP_DAYS = 35
 class ErasureServices:
     """What the routes use."""
 
-    erasures: Jobs[Job]
-    queue: TaskQueue[Task]
+    erasures: DynamoErasures
+    queue: TaskQueue
     hashes: PersonHashes
 
 
@@ -96,11 +97,16 @@ def show_own_erasure(services: ErasureServices, request: Request[None, None, Non
     return _shown(services, request.caller.subject)
 
 
+def services() -> ErasureServices:
+    """What the routes use on this stage."""
+    return ErasureServices(erasures(), erasure_queue(), person_hashes())
+
+
 def _erase(services: ErasureServices, now: int, user_id: str, skier_id: str | None) -> ErasureBody:
     key = services.hashes.key(Person(USER, user_id))
     skier = None if skier_id is None else services.hashes.key(Person(SKIER, skier_id))
-    erasures, queue = services.erasures, services.queue
-    erasure = requested(erasures, queue, key, now, skier, lambda at: Task(user_id, skier_id, at))
+    asked = services.erasures, services.queue, key, now, skier
+    erasure = requested(*asked, lambda at: Task(user_id, skier_id, at))
     if skier is not None and erasure.beside != skier:
         detail = FieldError("skierID", "is not part of the erasure that runs", skier_id, "left out until it is done")
         raise Conflict("the user is being erased without this skier; send it again when that is done", details=[detail])

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from headrace.core.people import Progress, Target
-from headrace.erasure.eraser import ROWS_PER_SECOND, Eraser, rounds_of
-from headrace.erasure.people import PersonHashes
-from headrace.erasure.tasks import MARGIN, RUNNING, Job, Task
+from headrace.features.people.erasure.eraser import ROWS_PER_SECOND, Eraser, rounds_of
+from headrace.features.people.erasures import Task
+from headrace.features.people.hashes import PersonHashes
+from headrace.features.people.jobs import MARGIN, RUNNING, Job
 from tests.fakes.clock import FixedClock
 
 AT = "2026-11-28T10:00:00.000000Z"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
-from headrace.core.people import Progress, Target
+from headrace.core.people import FindErased, Progress, Target
 from headrace.core.stream import Stream
-from headrace.erasure.screen import ErasureScreen
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 
@@ -17,26 +16,24 @@ HOLD = 900
 """Seconds for which a letter is hidden while others are read: as long as a slice may take."""
 
 
+@dataclass(frozen=True, slots=True)
 class LetterEraser:
     """The step for dead letters. SQS cannot change a message: the others' events of a letter are tried again.
 
     Of each letter the events of all erased people go. So it does not matter which of two erasures receives it.
     """
 
-    def __init__(
-        self, lane: DeadLane, retry_lane: RetryLane, screen: ErasureScreen, streams: Mapping[str, Stream]
-    ) -> None:
-        self._lane = lane
-        self._retry_lane = retry_lane
-        self._screen = screen
-        self._streams = streams
+    lane: DeadLane
+    retry_lane: RetryLane
+    find: FindErased
+    streams: Mapping[str, Stream]
 
     def dead_letters(self, target: Target) -> Progress:
         """Delete the events of erased people. Letters that cannot be read stay; the last round counts them."""
         held: dict[str, ReceivedLetter] = {}
         seen: set[str] = set()
         try:
-            while received := [each for each in self._lane.receive(HOLD) if each.id not in seen]:
+            while received := [each for each in self.lane.receive(HOLD) if each.id not in seen]:
                 seen |= {each.id for each in received}
                 held |= {each.id: each for each in received}
                 erased = unreadable = 0
@@ -51,21 +48,21 @@ class LetterEraser:
                 if target.is_last:
                     yield "unreadableDeadLetters", unreadable
         finally:
-            self._lane.release(list(held.values()))
+            self.lane.release(list(held.values()))
 
     def _erase(self, letter: ReceivedLetter, envelope: Envelope) -> int:
         """Erase events of a letter; returns how many. It stays as it is if the retry queue refuses the rest."""
-        stream = self._streams[envelope.stream]
-        gone = self._screen.erased(stream, [(envelope.accepted_at, event) for event in envelope.events])
+        stream = self.streams[envelope.stream]
+        gone = self.find(stream, [(envelope.accepted_at, event) for event in envelope.events])
         if not gone:
             return 0
         rest = [event for at, event in enumerate(envelope.events) if at not in gone]
         if rest:
             attributes = {name: value for name, value in letter.attributes.items() if name != ENCODING}
             record = RetryRecord(replace(envelope, events=rest).encode(), attributes)
-            if self._retry_lane.send([record])[0] is not None:
+            if self.retry_lane.send([record])[0] is not None:
                 return 0
-        (deleted,) = self._lane.delete([letter])
+        (deleted,) = self.lane.delete([letter])
         return len(gone) if deleted else 0
 
     def _envelope(self, letter: ReceivedLetter) -> Envelope | None:
@@ -74,4 +71,4 @@ class LetterEraser:
             envelope = decode(from_text(letter.body, letter.attributes.get(ENCODING)))
         except PoisonRecord:
             return None
-        return envelope if envelope.stream in self._streams else None
+        return envelope if envelope.stream in self.streams else None
