@@ -15,8 +15,8 @@ from headrace.core.times import SECOND
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
-from headrace.operations.dead_letter import Filter
-from headrace.operations.dead_letters import DeadLetters
+from headrace.features.operations.dead_letter import Filter
+from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, RetryRecord
 from headrace.queues.rabbitmq.publisher import GuardedPublisher
@@ -31,7 +31,6 @@ from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
-from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.senders import NOW, TABLE
 
 QUEUES = {"chat": 2}
@@ -88,9 +87,7 @@ class World:
             sleep=self.clock.advance,
         )
         dead = self.mortal(MemoryDeadLane(self.lane.dead))
-        self.letters = DeadLetters(
-            dead, lane, {"chat": TABLE}, self.clock, NO_SCREENS, self.monotonic, self.clock.advance
-        )
+        self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, {}, self.monotonic, self.clock.advance)
 
     def mortal(self, target: object) -> Any:
         """``target``, wrapped so that each of its calls may end the process."""

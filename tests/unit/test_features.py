@@ -25,7 +25,7 @@ from headrace.core.envelope import Envelope
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import rows_of
 functions, kinds = map(json.loads, sys.argv[1:])
-from headrace.stage import chosen
+from headrace.stage import chosen, registry
 found = {"routes": {}}
 left_out = {each for feature in chosen.FEATURES if feature not in chosen.CHOSEN for each in feature.functions}
 for function in functions:
@@ -38,6 +38,7 @@ for function in functions:
 found["actions"] = chosen.actions()
 events = Envelope("chat", "c", "2026-01-01T00:00:00.000000Z", [{"change": kind} for kind in kinds])
 rows = rows_of(events.encode(), {"chat": TableSettings(table="t")}).rows
+found["streams"] = list(registry.STREAMS)
 found["kinds"] = [row.event["change"] for row in rows if row.poison.reason != "unknown_kind"]
 found["modules"] = [name for name in sys.modules if name.startswith("headrace.features.")]
 from headrace.features.archive.archiver import archived
@@ -92,6 +93,7 @@ def test_a_feature_that_is_left_out_leaves_nothing_of_it(left_out: Feature, whol
         left = {key for each in gone for key in declared(each, function)}
         assert {*whole["routes"][function]} - {*found["routes"][function]} == left, function
     assert lost("actions") == {action for each in gone for action in each.actions}
+    assert lost("streams") == {stream.name for stream in registry._parts("STREAM", gone)}
     assert lost("kinds") == {kind for kinds in registry._parts("KINDS", gone) for kind in kinds}
     assert found["followed"] == whole["followed"], "rows of what is left out are still erased"
 

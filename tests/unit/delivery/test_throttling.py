@@ -9,7 +9,7 @@ import pytest
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import FollowUpUnavailable, StoreThrottled
 from headrace.delivery.retry_schedule import RECEIVES, THROTTLED_SECONDS
-from headrace.operations.dead_letter import examine
+from headrace.features.operations.dead_letter import examine
 from headrace.queues.ports import ReceivedLetter, RetryRecord
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender

@@ -22,8 +22,8 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.http_routes import batch, single
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
-from headrace.operations.dead_letter import STREAM_NAMES, Filter
-from headrace.operations.dead_letters import DeadLetters
+from headrace.features.operations.dead_letter import STREAM_NAMES, Filter
+from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.runtime.settings import table_settings
 from headrace.stage.registry import STREAMS
@@ -33,7 +33,6 @@ from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from tests.fakes.storage import MemoryReader, MemoryStore
 from tests.unit.streams.doors.stream import DOORS
 from tests.unit.template_stack import ROOT
-from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.ski_world import event
 from tests.worlds.tracked import tracked
 from tests.worlds.write_path import rabbit_event, received_event
@@ -93,7 +92,7 @@ class DoorsWorld:
         self.http = http_handler(Api(ROUTES, lambda: acceptor, self.clock))
         writer = RowWriter(self.store, tables, after=((DOORS.name, HOOK.after_store),))
         self.persister = Persister(writer, self.retry, self.clock)
-        self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock, NO_SCREENS)
+        self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock, {})
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:
         answer = self.http({**event(body, path, EVENTS_WRITE), "routeKey": route})

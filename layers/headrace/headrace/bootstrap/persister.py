@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.breakers import breaker_status
 from headrace.core.errors import BrokerUnavailable
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
@@ -23,7 +22,15 @@ from headrace.runtime.settings import (
 from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import attachments, clock, late_events, retry_lane, secrets, separate_cache
+from headrace.services.shared import (
+    attachments,
+    breaker_status,
+    clock,
+    late_events,
+    retry_lane,
+    secrets,
+    separate_cache,
+)
 from headrace.stage.registry import STREAMS, completes, erased, hooks_after, hooks_before, hooks_known
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore

@@ -25,5 +25,6 @@ NAMES = (
     "tell",
     "archive",
     "people",
+    "operations",
 )
 """The folders, in the order of their hooks."""

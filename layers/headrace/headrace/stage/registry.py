@@ -15,7 +15,6 @@ from headrace.core.stream import Hook, Kind, Stream
 from headrace.services.shared import remove_files
 from headrace.stage.chosen import CHOSEN, FEATURES, module
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.probe import PROBE
 
 if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
@@ -41,7 +40,7 @@ def _kinds() -> dict[str, Kind]:
 
 def _streams(features: Sequence[Feature]) -> dict[str, Stream]:
     found: dict[str, Stream] = {}
-    for stream in (replace(CHAT, kinds=_kinds()), PROBE, *_parts("STREAM", features)):
+    for stream in (replace(CHAT, kinds=_kinds()), *_parts("STREAM", features)):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream

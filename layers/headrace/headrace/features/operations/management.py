@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.errors import Unavailable
 from headrace.core.times import SECOND, iso
@@ -21,27 +21,22 @@ class Activity:
     last_active_at: str
 
 
-class ConnectionManager(Protocol):
-    """Knows which connections are open. Every method may raise Unavailable."""
+class ConnectionManager:
+    """Knows which connections are open; ``client`` is that of API Gateway's management API.
 
-    def activity(self, connection_id: str) -> Activity | None:
-        """The activity of a connection; ``None`` if it is closed."""
-
-    def close(self, connection_id: str) -> bool:
-        """Close a connection; whether it was open."""
-
-
-class ApiGatewayConnections:
-    """A :class:`ConnectionManager` on API Gateway; ``client`` is that of its management API."""
+    Every method may raise Unavailable.
+    """
 
     def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     def activity(self, connection_id: str) -> Activity | None:
+        """The activity of a connection; ``None`` if it is closed."""
         found = self._ask(self._client.get_connection, connection_id)
         return None if found is None else Activity(_time(found["ConnectedAt"]), _time(found["LastActiveAt"]))
 
     def close(self, connection_id: str) -> bool:
+        """Close a connection; whether it was open."""
         return self._ask(self._client.delete_connection, connection_id) is not None
 
     def _ask(self, operation: Any, connection_id: str) -> dict[str, Any] | None:

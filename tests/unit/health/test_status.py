@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock
-from headrace.operations.breaker_status import BreakerRecord
-from headrace.operations.parts import Parts
-from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, StatusBody, read_status
+from headrace.health.breaker_status import BreakerRecord
+from headrace.health.parts import Parts
+from headrace.health.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, StatusBody, describe, read_status
 from headrace.queues.ports import QueueDepth
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
@@ -165,6 +165,12 @@ def test_an_unavailable_value_is_unknown_with_its_reason(part: str, where: str, 
     assert inside.pop(part) == {"state": "unknown", "reason": reason}
     (well[where] if where else well).pop(part)
     assert found == well
+
+
+def test_a_stage_that_sends_no_probes_says_so() -> None:
+    found = describe(CLOCK.now(), QUEUES, NOTHING, NOTHING, [])
+
+    assert found["probes"] == {"state": "unknown", "reason": "this stage sends no probes"}
 
 
 def test_a_value_that_hangs_is_unknown_and_is_requested_only_once() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
-from headrace.operations import topology
-from headrace.operations.topology import STARTING_SECONDS, declare_all, declare_each, declare_for
+from headrace.queues.rabbitmq import topology_resource
 from headrace.queues.rabbitmq.topology import Report
+from headrace.queues.rabbitmq.topology_resource import STARTING_SECONDS, declare_all, declare_each, declare_for
 
 CREATE = {"RequestType": "Create", "ResponseURL": "https://bucket/answer"}
 
@@ -39,7 +39,7 @@ def test_a_scheduled_run_does_not_wait_and_returns_what_was_declared(
 def test_a_deployment_reports_no_queue_that_its_mappings_do_not_read_yet(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(topology, "_put", lambda _url, _body: None)
+    monkeypatch.setattr(topology_resource, "_put", lambda _url, _body: None)
 
     declare_for(CREATE, lambda _: Report(["queue persist.chat.0"], parked=0, unread=["persist.chat.0"]))
 
@@ -66,7 +66,7 @@ def test_former_queues_that_cannot_be_emptied_now_fail_no_run(caplog: pytest.Log
 
 
 def test_only_a_repaired_user_is_a_warning(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(topology, "_put", lambda _url, _body: None)
+    monkeypatch.setattr(topology_resource, "_put", lambda _url, _body: None)
     report = Report(["queue a"], users=["user u is made"])
 
     for event in (CREATE, {}):
@@ -84,7 +84,7 @@ def test_a_queue_that_is_missing_is_an_error() -> None:
 
 def test_a_deployment_waits_for_the_broker_and_gets_every_error_as_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     put: list[dict[str, Any]] = []
-    monkeypatch.setattr(topology, "_put", lambda _url, body: put.append(json.loads(body)))
+    monkeypatch.setattr(topology_resource, "_put", lambda _url, body: put.append(json.loads(body)))
     waited: list[float] = []
 
     def declare(seconds: float) -> Report:

@@ -11,29 +11,25 @@ from collections.abc import Mapping, Sequence
 
 from headrace.core.json import encode_ascii
 from headrace.core.stream import EventScreen, Hidden
-from headrace.operations.dead_letter import DeadLetter, DeadLetterBody
+from headrace.features.operations.dead_letter import DeadLetter, DeadLetterBody
 from headrace.queues.sqs import BASE64, ENCODING
 
 
-class LetterBodies:
-    """Shows letters with their bodies. ``screens`` are by stream name."""
-
-    def __init__(self, screens: Mapping[str, EventScreen]) -> None:
-        self._screens = screens
-
-    def show(self, letters: Sequence[DeadLetter], characters: int) -> list[DeadLetterBody]:
-        """The letters as an answer shows them, with at most ``characters`` of each body."""
-        hidden: dict[tuple[str, int], Hidden] = {}
-        for stream, screen in self._screens.items():
-            places = [
-                (letter.held.id, index, event)
-                for letter in letters
-                if letter.stream == stream and isinstance(letter.envelope.get("events"), list)
-                for index, event in enumerate(letter.envelope["events"])
-            ]
-            found = screen.hidden([event for *_, event in places])
-            hidden |= {places[number][:2]: each for number, each in found.items()}
-        return [_shown(letter, characters, hidden) for letter in letters]
+def with_bodies(
+    letters: Sequence[DeadLetter], characters: int, screens: Mapping[str, EventScreen]
+) -> list[DeadLetterBody]:
+    """The letters as an answer shows them, with at most ``characters`` of each body; ``screens`` are by stream name."""
+    hidden: dict[tuple[str, int], Hidden] = {}
+    for stream, screen in screens.items():
+        places = [
+            (letter.held.id, index, event)
+            for letter in letters
+            if letter.stream == stream and isinstance(letter.envelope.get("events"), list)
+            for index, event in enumerate(letter.envelope["events"])
+        ]
+        found = screen.hidden([event for *_, event in places])
+        hidden |= {places[number][:2]: each for number, each in found.items()}
+    return [_shown(letter, characters, hidden) for letter in letters]
 
 
 def _shown(letter: DeadLetter, characters: int, hidden: Mapping[tuple[str, int], Hidden]) -> DeadLetterBody:

@@ -11,7 +11,7 @@ import pytest
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import SystemClock
-from headrace.operations.breaker_status import (
+from headrace.health.breaker_status import (
     FRESH_SECONDS,
     KEPT_SECONDS,
     KEY,

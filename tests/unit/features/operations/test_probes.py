@@ -9,10 +9,12 @@ import pytest
 
 from headrace.core import keys, times
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
-from headrace.operations.probes import WATCH_SECONDS, Prober, ProbeReader, ProbeRun
+from headrace.features.operations import probes
+from headrace.features.operations.probe import PROBE, probe
+from headrace.features.operations.probes import WATCH_SECONDS, Prober, ProbeReader, ProbeRun
 from headrace.queues.names import persist_queues
+from headrace.stage import chosen
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.probe import PROBE, probe
 from tests.fakes.queues import MemoryPublisher
 from tests.fakes.storage import MemoryReader
 from tests.worlds.senders import CLOCK, NOW, TABLE, sender
@@ -154,15 +156,26 @@ def test_every_run_reports_the_number_of_missing_probes(capsys: pytest.CaptureFi
     assert (units["ProbeSeconds"], units["ProbeMissing"]) == ("Seconds", "Count")
 
 
-def test_the_newest_probe_of_a_queue_is_found() -> None:
+def test_the_status_has_the_newest_probe_of_each_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     probing = Probing()
-    assert probing.reader.newest("persist.chat.0") is None
+    settings = {"BROKER_ENDPOINTS": "amqp://a", "BROKER_SECRET_ARN": "arn", "PERSIST_QUEUES": "chat=4"}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(probes, "_probe_reader", lambda: probing.reader)
+    newest = chosen.status_readers()["probes"]
+    assert newest() == dict.fromkeys(QUEUES)
 
     probing.run()
     probing.run(1)
     probing.sleep(0)
 
-    assert probing.reader.newest("persist.chat.0") == times.iso(MINUTE + times.MINUTE)
+    assert newest() == dict.fromkeys(QUEUES, times.iso(MINUTE + times.MINUTE))
+
+
+def test_a_stage_without_probes_reads_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chosen, "CHOSEN", ())
+
+    assert chosen.status_readers() == {}
 
 
 def row(event: dict[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from headrace.core import times
 from headrace.core.errors import DeadLaneUnavailable, FieldError, InvalidRequest
-from headrace.core.stream import TableSettings
+from headrace.core.stream import EventScreen, TableSettings
 from headrace.core.times import Clock
-from headrace.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
-from headrace.operations.dead_letter_texts import LetterBodies
+from headrace.features.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
 from headrace.queues.ports import RECEIVE_LIMIT, DeadLane, ReceivedLetter, RetryLane
 from headrace.runtime.observability import Meter, report
 
@@ -73,7 +72,7 @@ class RedriveState:
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The dead lane of one stage; ``tables`` are by stream name.
+    """The dead lane of one stage; ``tables`` and ``screens`` are by stream name.
 
     Every method may raise DeadLaneUnavailable, before it has changed anything.
     """
@@ -82,7 +81,7 @@ class DeadLetters:
     retry_lane: RetryLane
     tables: Mapping[str, TableSettings]
     clock: Clock
-    bodies: LetterBodies
+    screens: Mapping[str, EventScreen]
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 

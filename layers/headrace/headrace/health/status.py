@@ -16,8 +16,8 @@ from typing_extensions import TypedDict
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.fields import CanonicalTime
-from headrace.operations.breaker_status import BreakerRecord
-from headrace.operations.parts import Parts, Unknown
+from headrace.health.breaker_status import BreakerRecord
+from headrace.health.parts import Parts, Unknown
 from headrace.queues.brokers import LOST_BROKER
 from headrace.queues.names import PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
@@ -26,6 +26,7 @@ from headrace.runtime.breaker import CLOSED
 ASK_SECONDS = 1.5
 KEPT_SECONDS = 2.0
 """How long an answer is repeated."""
+NO_PROBES = Unknown("this stage sends no probes")
 PROBE_LATE_SECONDS = 130
 """A probe is sent every minute and has a minute to be readable; the rest is for delays of the schedule."""
 BROKER_BREAKER = "broker"
@@ -112,7 +113,7 @@ def read_status(parts: Parts, _request: Request[None, None, None]) -> StatusBody
     return describe(read_at, **found)
 
 
-def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> StatusBody:
+def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any = NO_PROBES) -> StatusBody:
     """The body; each argument is the value of a part, or ``Unknown``."""
     main = _known(queues, lambda known: _main_lane(known, breakers))
     retry_lane = _known(retry, _sqs)

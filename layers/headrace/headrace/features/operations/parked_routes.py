@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal, NotRequired
 
 from pydantic import Field
@@ -10,8 +11,11 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core.fields import whole_number
-from headrace.queues.rabbitmq.parked import ParkingQueues
+from headrace.queues.brokers import each_broker
+from headrace.queues.rabbitmq.parked import ParkingQueue, ParkingQueues
 from headrace.runtime.observability import audit
+from headrace.runtime.settings import BrokerSettings
+from headrace.services.shared import retry_lane, secrets
 
 DEFAULT_LIMIT = 100
 LIMIT = 1000
@@ -43,6 +47,12 @@ class Requeued(TypedDict):
     returned: int
     left: int
     failure: NotRequired[str]
+
+
+@functools.cache
+def parking_queues() -> ParkingQueues:
+    brokers = each_broker(BrokerSettings.read())
+    return ParkingQueues([ParkingQueue(each, secrets(), retry_lane()) for each in brokers])
 
 
 def read_depth(parking_queues: ParkingQueues, _request: Request[None, None, None]) -> ParkedDepth:

@@ -8,40 +8,24 @@ from typing import Any
 import pytest
 
 from headrace.api.params import read
-from headrace.api.router import Api, http_handler
 from headrace.core.errors import InvalidRequest
-from headrace.operations.dead_letter import Filter
-from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
-from headrace.operations.dead_letters import DeadLetters, RedriveState
+from headrace.features.operations.dead_letter import Filter
+from headrace.features.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
+from headrace.features.operations.dead_letters import RedriveState
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import logger
 from headrace.stage.registry import STREAMS
-from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
-from tests.worlds.dead_letters import NO_SCREENS
-from tests.worlds.functions import routes_of
+from tests.worlds.dead_letters import DISCARD, LIST, REDRIVE, Dead
 from tests.worlds.operators import operator_event
-from tests.worlds.senders import CLOCK, NOW, TABLE
-
-ROUTES = routes_of("manage_dead_letters")
-LIST = "GET /dead-letters"
-REDRIVE = "POST /dead-letters/redrive"
-DISCARD = "POST /dead-letters/discard"
+from tests.worlds.senders import NOW
 
 
-class World:
-    """A dead-letter queue with one letter, behind the routes of the function."""
-
-    def __init__(self) -> None:
-        self.retry = MemoryRetryLane(CLOCK)
-        message = self.retry.queue.send(RetryRecord(b"not json", {"reason": "not_json"}))
-        self.retry.queue.messages.remove(message)
-        self.retry.dead.put(message)
-        letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK, NO_SCREENS)
-        self.router = http_handler(Api(ROUTES, lambda: letters, CLOCK))
-
-    def call(self, route: str, body: object = None, **query: str) -> tuple[int, Any]:
-        answer = self.router({**operator_event(route, json.dumps(body)), "queryStringParameters": query})
-        return answer["statusCode"], json.loads(answer["body"])
+@pytest.fixture
+def dead() -> Dead:
+    """A dead-letter queue with one letter."""
+    dead = Dead()
+    dead.bury(RetryRecord(b"not json", {"reason": "not_json"}))
+    return dead
 
 
 @pytest.mark.parametrize("route", [REDRIVE, DISCARD])
@@ -62,9 +46,9 @@ class World:
     ],
 )
 def test_a_wrong_field_of_a_body_is_named(
-    route: str, field: str, value: object, message: str, allowed: str | None
+    dead: Dead, route: str, field: str, value: object, message: str, allowed: str | None
 ) -> None:
-    status, answer = World().call(route, {field: value})
+    status, answer = dead.call(route, {field: value})
 
     (detail,) = answer["error"]["details"]
     assert (status, answer["error"]["message"]) == (400, f"{field} {message}")
@@ -84,45 +68,41 @@ def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("confirm", ["1", -1, True, 1.5])
-def test_a_confirmation_that_is_not_a_number_is_refused(confirm: object) -> None:
-    status, answer = World().call(DISCARD, {"confirm": confirm})
+def test_a_confirmation_that_is_not_a_number_is_refused(dead: Dead, confirm: object) -> None:
+    status, answer = dead.call(DISCARD, {"confirm": confirm})
 
     message = "is out of range" if confirm == -1 else "is not a whole number"
     assert (status, answer["error"]["message"]) == (400, f"confirm {message}")
 
 
-def test_a_continuation_allows_no_other_field() -> None:
+def test_a_continuation_allows_no_other_field(dead: Dead) -> None:
     """A continued redrive has the filter and rate of its start; other fields would seem to change them."""
     given = continuation(RedriveState(NOW, Filter(reason="not_json"), 5))
 
-    assert World().call(REDRIVE, {"continuation": given})[0] == 200
-    status, answer = World().call(REDRIVE, {"continuation": given, "rate": 5})
+    assert dead.call(REDRIVE, {"continuation": given})[0] == 200
+    status, answer = dead.call(REDRIVE, {"continuation": given, "rate": 5})
     assert (status, answer["error"]["message"]) == (400, "continuation is not usable")
 
 
-def test_a_null_continuation_does_not_start_a_new_redrive() -> None:
+def test_a_null_continuation_does_not_start_a_new_redrive(dead: Dead) -> None:
     """A client that sends the continuation of a redrive that is done must not move all letters."""
-    world = World()
-
-    status, answer = world.call(REDRIVE, {"continuation": None})
+    status, answer = dead.call(REDRIVE, {"continuation": None})
 
     assert (status, answer["error"]["message"]) == (400, "continuation is not usable")
-    assert len(world.retry.dead.visible()) == 1
+    assert len(dead.retry.dead.visible()) == 1
 
 
-def test_bodies_are_shown_only_on_request() -> None:
+def test_bodies_are_shown_only_on_request(dead: Dead) -> None:
     """They are messages of other people."""
-    world = World()
-
-    (without,) = world.call(LIST)[1]["items"]
-    (shown,) = world.call(LIST, bodies="true")[1]["items"]
+    (without,) = dead.call(LIST)[1]["items"]
+    (shown,) = dead.call(LIST, bodies="true")[1]["items"]
 
     assert ("body" in without, without["bodyCharacters"], shown["body"]) == (False, 8, "not json")
 
 
 @pytest.mark.parametrize("value", ["yes", "", "1", "True"])
-def test_another_value_of_bodies_is_refused(value: str) -> None:
-    status, answer = World().call(LIST, bodies=value)
+def test_another_value_of_bodies_is_refused(dead: Dead, value: str) -> None:
+    status, answer = dead.call(LIST, bodies=value)
 
     (detail,) = answer["error"]["details"]
     assert (status, answer["error"]["message"]) == (400, "bodies is not true or false")
@@ -138,9 +118,9 @@ def test_another_value_of_bodies_is_refused(value: str) -> None:
     ],
 )
 def test_what_an_operator_does_is_logged_with_who_did_it(
-    route: str, body: object, query: dict[str, str], line: dict[str, Any], caplog: pytest.LogCaptureFixture
+    dead: Dead, route: str, body: object, query: dict[str, str], line: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert World().call(route, body, **query)[0] == 200
+    assert dead.call(route, body, **query)[0] == 200
 
     (found,) = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
     assert {name: found[name] for name in line} == line
@@ -153,24 +133,24 @@ def test_what_an_operator_does_is_logged_with_who_did_it(
     ("route", "body"), [(LIST, None), (REDRIVE, {"dryRun": True}), (DISCARD, {"dryRun": True}), (DISCARD, {})]
 )
 def test_what_reveals_and_changes_nothing_is_not_logged(
-    route: str, body: object, caplog: pytest.LogCaptureFixture
+    dead: Dead, route: str, body: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    World().call(route, body)
+    dead.call(route, body)
 
     assert not caplog.records
 
 
-def test_a_continued_redrive_logs_what_its_slice_moved(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_continued_redrive_logs_what_its_slice_moved(dead: Dead, caplog: pytest.LogCaptureFixture) -> None:
     given = continuation(RedriveState(NOW, Filter(stream="unknown"), 5, moved=7))
 
-    assert World().call(REDRIVE, {"continuation": given})[1]["moved"] == 8
+    assert dead.call(REDRIVE, {"continuation": given})[1]["moved"] == 8
 
     (found,) = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
     assert (found["moved"], found["filter"]["stream"]) == (1, "unknown")
 
 
-def test_a_body_that_is_missing_is_refused() -> None:
+def test_a_body_that_is_missing_is_refused(dead: Dead) -> None:
     for route in (REDRIVE, DISCARD):
-        answer = World().router(operator_event(route, None))
+        answer = dead.router(operator_event(route, None))
 
         assert (answer["statusCode"], "the body is not JSON" in answer["body"]) == (400, True)

@@ -59,7 +59,7 @@ def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item
     }
 
 
-PROBE = Stream(
+STREAM = PROBE = Stream(
     name="probe",
     id_field="minute",
     write_scope=OPS,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from typing_extensions import TypedDict
 
 from headrace.api.router import Reply, Request
-from headrace.operations.parts import Parts, Unknown
+from headrace.health.parts import Parts, Unknown
 
 CHECK_SECONDS = 1.0
 KEPT_SECONDS = 5.0
@@ -45,16 +45,16 @@ def check_health(parts: Parts, _request: Request[None, None, None]) -> Reply:
     return Reply(200 if accepting and reading else 503, body)
 
 
-def any_port_open(urls: Sequence[str], seconds: float = CHECK_SECONDS / 2) -> None:
+def any_port_open(urls: Sequence[str]) -> None:
     """Check that one of the brokers' ``urls`` accepts a TCP connection.
 
     Raises:
-        OSError: none does within ``seconds``.
+        OSError: none does within half a second.
     """
     for url in urls:
         parts = urlsplit(url)
         port = parts.port or (5671 if parts.scheme == "amqps" else 5672)
         with contextlib.suppress(OSError):
-            socket.create_connection((str(parts.hostname), port), timeout=seconds / len(urls)).close()
+            socket.create_connection((str(parts.hostname), port), timeout=CHECK_SECONDS / 2 / len(urls)).close()
             return
     raise OSError("no broker accepts a connection")

@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace.api.router import Api, http_handler
-from headrace.operations.health import CHECK_SECONDS, KEPT_SECONDS, PARTS, check_health
-from headrace.operations.parts import Parts
+from headrace.health.health import CHECK_SECONDS, KEPT_SECONDS, PARTS, check_health
+from headrace.health.parts import Parts
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.operations.dead_letter import Filter
+from headrace.features.operations.dead_letter import Filter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from tests.unit.delivery.test_persister import POISON, envelope, event

@@ -7,8 +7,10 @@ is its queue and its minute, so a run needs no state of an earlier run, and a re
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,11 +20,15 @@ from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
-from headrace.queues.brokers import at_broker
+from headrace.features.operations.probe import PROBE, probe, probe_room
+from headrace.queues.brokers import at_broker, each_broker
+from headrace.queues.names import persist_queues
 from headrace.queues.ports import Outgoing, Publisher
 from headrace.runtime.observability import Meter, logger, report
+from headrace.runtime.settings import BrokerSettings, table_settings
+from headrace.services.shared import clock, impatient, secrets
+from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.probe import PROBE, probe, probe_room
 
 WATCH_SECONDS = 10.0
 FIRST_WAIT = 0.02
@@ -41,23 +47,17 @@ class ProbeRun:
 
 @dataclass(frozen=True)
 class ProbeReader:
-    """Reads probes from the ``table`` of their stream, consistently. All methods may raise StoreUnavailable."""
+    """Reads probes from the ``table`` of their stream, consistently."""
 
     reader: RangeReader
     table: str
 
-    def is_readable(self, queue: str, minute: int) -> bool:
-        """Whether the probe of ``queue`` and ``minute`` (microseconds) is in the table."""
-        after = times.iso(minute + times.MINUTE)
-        return bool(self.reader.read(self._query(queue, times.iso(minute), after)).items)
+    def newest(self, queue: str, lower: str | None = None, upper: str | None = None) -> str | None:
+        """The minute of the newest probe that came through ``queue``, as a canonical time. May raise StoreUnavailable.
 
-    def newest(self, queue: str) -> str | None:
-        """The minute of the newest probe that came through ``queue``, as a canonical time."""
-        items = self.reader.read(self._query(queue, None, None)).items
-        return str(items[0]["timestamp"]) if items else None
-
-    def _query(self, queue: str, lower: str | None, upper: str | None) -> RangeQuery:
-        return RangeQuery(
+        Only one from ``lower`` on and before ``upper`` counts, if they are given.
+        """
+        query = RangeQuery(
             table=self.table,
             partition_attribute=PROBE.partition_key,
             partition=probe_room(queue),
@@ -67,6 +67,8 @@ class ProbeReader:
             limit=1,
             consistent=True,
         )
+        items = self.reader.read(query).items
+        return str(items[0]["timestamp"]) if items else None
 
 
 @dataclass
@@ -118,9 +120,7 @@ class Prober:
         That is assumed when all are missing and this environment did not run in that minute: a new stack, or a stage
         that was down. If another environment did run, the missing probes are reported a minute later.
         """
-        brokers = range(1, len(self.publishers) + 1)
-        named = [at_broker(queue, broker) for broker in brokers for queue in self.queues]
-        seen = {queue: self._seen(queue, minute) for queue in named}
+        seen = {queue: self._seen(queue, minute) for queue in _of_all(self.queues, len(self.publishers))}
         if self._former_run != minute and all(each is False for each in seen.values()):
             return []
         return [queue for queue, each in seen.items() if not each]
@@ -162,7 +162,35 @@ class Prober:
     def _seen(self, queue: str, minute: int) -> bool | None:
         """Whether the probe is there; ``None`` while the table cannot be read."""
         try:
-            return self.reader.is_readable(queue, minute)
+            return self.reader.newest(queue, times.iso(minute), times.iso(minute + times.MINUTE)) is not None
         except StoreUnavailable as error:
             report("probe StoreUnavailable", f"probes cannot be read: {error.message}")
             return None
+
+
+def _of_all(queues: Sequence[str], brokers: int) -> list[str]:
+    """The queues of so many brokers, as operators see them."""
+    return [at_broker(queue, broker) for broker in range(1, brokers + 1) for queue in queues]
+
+
+def _probe_reader() -> ProbeReader:
+    return ProbeReader(DynamoReader(impatient("dynamodb")), table_settings(PROBE).table)
+
+
+@functools.cache
+def prober() -> Prober:
+    """Sends and checks probes. Its publishers have no breaker: probes are sent to a failing broker too."""
+    # Imported here: the status sends no probes.
+    from headrace.queues.rabbitmq.publisher import RabbitPublisher
+
+    settings = BrokerSettings.read()
+    publishers = [RabbitPublisher(each, secrets()) for each in each_broker(settings)]
+    return Prober(publishers, _probe_reader(), persist_queues(settings.persist_queues), clock())
+
+
+def status() -> dict[str, Callable[[], dict[str, str | None]]]:
+    """What reads the minute of each queue's newest probe; a read gives up after a second."""
+    settings, reader = BrokerSettings.read(), _probe_reader()
+    queues = _of_all(persist_queues(settings.persist_queues), len(settings.broker_endpoints))
+    readers = ThreadPoolExecutor(len(queues), "probes")
+    return {"probes": lambda: dict(zip(queues, readers.map(reader.newest, queues), strict=True))}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from headrace.features.edits.deleted_texts import SECONDS, DeletedTexts
-from headrace.operations.dead_letter import Filter
-from headrace.operations.dead_letter_texts import LetterBodies
+from headrace.features.operations.dead_letter import Filter
+from headrace.features.operations.dead_letter_texts import with_bodies
 from headrace.queues.ports import RetryRecord
 from headrace.streams.chat.stream import CHAT
 from tests.unit.delivery.test_persister import envelope, event
@@ -127,9 +127,9 @@ def test_no_text_is_shown_if_the_look_up_takes_too_long(dead: Dead) -> None:
     bury(dead, message, event("m-2"))
     store(dead, change(message))
     seconds = iter([0.0, SECONDS + 0.1])
-    bodies = LetterBodies({"chat": DeletedTexts(dead.changes, lambda: next(seconds))})
+    screens = {"chat": DeletedTexts(dead.changes, lambda: next(seconds))}
 
-    (item,) = bodies.show(dead.letters.find(Filter()).letters, 2000)
+    (item,) = with_bodies(dead.letters.find(Filter()).letters, 2000, screens)
 
     assert item["textsWithheld"] == {"deleted": 0, "unchecked": 2}
     assert "secret" not in item["body"]

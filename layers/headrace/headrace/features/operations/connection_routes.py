@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,12 @@ from headrace.api.router import Request
 from headrace.core.errors import Unavailable
 from headrace.core.fields import CanonicalTime
 from headrace.core.keys import channel_user
+from headrace.features.operations.management import ConnectionManager
 from headrace.live.connections import Connections
-from headrace.live.management import ConnectionManager
+from headrace.runtime.aws import client
 from headrace.runtime.observability import audit
 from headrace.runtime.threads import Parallel
+from headrace.services.connections import connections
 
 AT_ONCE = 8
 CONNECTIONS = 200
@@ -61,6 +64,12 @@ class UserConnections:
     connections: Connections
     manager: ConnectionManager
     parallel: Parallel
+
+
+@functools.cache
+def user_connections() -> UserConnections:
+    manager = ConnectionManager(client("apigatewaymanagementapi", connections=AT_ONCE))
+    return UserConnections(connections(), manager, Parallel(AT_ONCE, "connections"))
 
 
 def list_connections(services: UserConnections, request: Request[UserPath, None, None]) -> ConnectionList:

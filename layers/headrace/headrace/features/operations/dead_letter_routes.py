@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
@@ -14,9 +15,15 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import CanonicalTime, Number, accepts, whole_number
-from headrace.operations.dead_letter import SHOWN_CHARACTERS, DeadLetterBody, Filter
-from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
+from headrace.features.operations.dead_letter import SHOWN_CHARACTERS, DeadLetterBody, Filter
+from headrace.features.operations.dead_letter_texts import with_bodies
+from headrace.features.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
+from headrace.queues.sqs import TIMEOUT, SqsDeadLane
+from headrace.runtime.aws import client
 from headrace.runtime.observability import audit
+from headrace.runtime.settings import DeadLaneSettings, table_settings
+from headrace.services.shared import clock, retry_lane
+from headrace.stage.registry import STREAMS, screens
 
 DEFAULT_LIMIT = 50
 LIMIT = 200
@@ -26,6 +33,13 @@ CONTINUATION_CHARACTERS = 4096
 CONTINUATION_FORM = "what an earlier answer of this route gave, and nothing beside it"
 ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda's limit is 6 MB, and a character may take two bytes or more."""
+
+
+@functools.cache
+def dead_letters() -> DeadLetters:
+    lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
+    tables = {name: table_settings(stream) for name, stream in STREAMS.items()}
+    return DeadLetters(lane, retry_lane(), tables, clock(), screens())
 
 
 _STATE = TypeAdapter(RedriveState)
@@ -151,7 +165,7 @@ def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, No
     if query.characters is None:
         items = [letter.to_body() for letter in shown]
     else:
-        items = letters.bodies.show(shown, query.characters)
+        items = with_bodies(shown, query.characters, letters.screens)
         audit("bodies of dead letters were read", request.caller, filter=query.to_log(), count=len(items))
     return {"items": items, "days": found.days, **_counts(found)}
 
