@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.teller import attachment_tidier
+from headrace.bootstrap.attachments import attachment_tidier
 
 
 def handler(event: dict[str, Any], context: Any) -> None:

@@ -17,7 +17,7 @@ from headrace.features.people.exports.tasks import ROOM as OF_A_ROOM
 from headrace.features.people.exports.tasks import Task
 from headrace.features.people.exports.user import UserSources
 from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
-from headrace.stage.registry import tells
+from headrace.features.tell.told import tells
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.dynamodb import DynamoMessages

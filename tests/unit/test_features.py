@@ -41,6 +41,9 @@ rows = rows_of(events.encode(), {"chat": TableSettings(table="t")}).rows
 found["streams"] = list(registry.STREAMS)
 found["kinds"] = [row.event["change"] for row in rows if row.poison.reason != "unknown_kind"]
 found["modules"] = [name for name in sys.modules if name.startswith("headrace.features.")]
+from headrace.features.archive.archiver import archived
+from headrace.features.tell.told import tells
+found["followed"] = [*tells(), *sorted(table.name for table in archived().values())]
 print(json.dumps(found))
 """
 
@@ -92,6 +95,7 @@ def test_a_feature_that_is_left_out_leaves_nothing_of_it(left_out: Feature, whol
     assert lost("actions") == {action for each in gone for action in each.actions}
     assert lost("streams") == {stream.name for stream in registry._parts("STREAM", gone)}
     assert lost("kinds") == {kind for kinds in registry._parts("KINDS", gone) for kind in kinds}
+    assert found["followed"] == whole["followed"], "rows of what is left out are still erased"
 
 
 def declared(feature: Feature, function: str) -> set[str]:

@@ -73,3 +73,6 @@ def test_a_user_is_erased_and_exported_from_every_feature(monkeypatch: pytest.Mo
     monkeypatch.setenv("CACHE_ENDPOINT", "127.0.0.1:6379")
 
     assert len(registry.erases()) == len(registry.exported("ann", "7")) == 4
+    assert registry.archive_steps() == []
+    monkeypatch.setenv("ARCHIVE_BUCKET", "a-bucket")
+    assert len(registry.archive_steps()) == 1

@@ -23,6 +23,8 @@ NAMES = (
     "analytics",
     "ski",
     "ads",
+    "tell",
+    "archive",
     "people",
     "operations",
 )

@@ -11,7 +11,7 @@ from headrace.core.caller import without_hash
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
-from headrace.core.stream import ArchivedTable, Hook, Kind, Stream
+from headrace.core.stream import Hook, Kind, Stream
 from headrace.services.shared import remove_files
 from headrace.stage.chosen import CHOSEN, FEATURES, module
 from headrace.streams.chat.stream import CHAT
@@ -19,7 +19,7 @@ from headrace.streams.chat.stream import CHAT
 if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
     from headrace.core.people import Source, Step
-    from headrace.core.stream import EventScreen, Tell
+    from headrace.core.stream import EventScreen, TellMessage
     from headrace.streams.chat.messages.known import Complete
 
 
@@ -38,17 +38,22 @@ def _kinds() -> dict[str, Kind]:
     return found
 
 
-def _streams() -> dict[str, Stream]:
+def _streams(features: Sequence[Feature]) -> dict[str, Stream]:
     found: dict[str, Stream] = {}
-    for stream in (replace(CHAT, kinds=_kinds()), *_parts("STREAM")):
+    for stream in (replace(CHAT, kinds=_kinds()), *_parts("STREAM", features)):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream
     return found
 
 
-STREAMS = _streams()
+STREAMS = _streams(CHOSEN)
 """The streams by name."""
+
+
+def all_streams() -> dict[str, Stream]:
+    """The streams by name, also those that are left out: their rows still expire, and are erased."""
+    return _streams(FEATURES)
 
 
 def hash_address() -> HashAddress:
@@ -94,24 +99,9 @@ def remove(message: Item) -> None:
         each(message)
 
 
-def tells() -> dict[str, Tell]:
-    """What others are told of the changes of a stream's rows, by stream."""
-    # Imported here: only what tells others needs it.
-    from headrace.streams.chat import told
-
-    found: dict[str, Tell] = {CHAT.name: functools.partial(told.tell, _parts("told"))}
-    return found | {name: stream.tell for name, stream in STREAMS.items() if stream.tell is not None}
-
-
-def archived() -> dict[frozenset[str], ArchivedTable]:
-    """The tables that are archived, by the names of their keys."""
-    from headrace.streams.chat import told
-
-    messages = ArchivedTable(CHAT.name, "messages", lambda row: told.hour(subject_of(row)[1]))
-    found = {frozenset((CHAT.partition_key, CHAT.sort_key)): messages}
-    for stream in STREAMS.values():
-        found |= stream.archived
-    return found
+def tell_messages() -> list[TellMessage]:
+    """What features tell of messages, also those that are left out: an erased message is told as deleted."""
+    return _parts("told", FEATURES)
 
 
 def screens() -> dict[str, EventScreen]:
@@ -127,6 +117,11 @@ def exported(user_id: str, skier_id: str | None) -> list[Source]:
 def erases() -> list[Step]:
     """How a user is erased from features, also from those that are left out."""
     return [step for steps in _parts("steps", FEATURES) for step in steps()]
+
+
+def archive_steps() -> list[Step]:
+    """How an erasure ends in the archive, which has seen its changes by then, also while the archive is left out."""
+    return [step for steps in _parts("archive_steps", FEATURES) for step in steps()]
 
 
 def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:

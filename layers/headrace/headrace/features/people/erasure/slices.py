@@ -6,7 +6,6 @@ import functools
 from collections.abc import Sequence
 
 from headrace.core.people import Step
-from headrace.delivery.archive_tidier import Tidier
 from headrace.features.people.erasure.chat import ChatEraser
 from headrace.features.people.erasure.dead_letters import LetterEraser
 from headrace.features.people.erasure.eraser import Eraser, rounds_of
@@ -28,22 +27,18 @@ from headrace.runtime.settings import (
 )
 from headrace.services.messages import message_table, room_log
 from headrace.services.shared import attachments, clock, dynamodb, retry_lane
-from headrace.stage.registry import STREAMS, erases, late, remove
+from headrace.stage.registry import STREAMS, archive_steps, erases, late, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.stream import CHAT
-
-ARCHIVE_SECONDS = 10.0
-"""Timeout of an object of the archive, with some megabytes."""
 
 
 @functools.cache
 def eraser() -> Eraser:
     """Runs the slices of erasures."""
-    settings, archiving = ErasureTaskSettings.read(), ArchiveSettings.read()
-    archive = S3Objects(client("s3", timeout=ARCHIVE_SECONDS), archiving.archive_bucket)
-    waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, archiving.archive_window_seconds
-    rounds = rounds_of(steps(), [Tidier(archive).tidy] if archiving.archive_bucket else [], *waits)
+    settings, window = ErasureTaskSettings.read(), ArchiveSettings.read().archive_window_seconds
+    waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, window
+    rounds = rounds_of(steps(), archive_steps(), *waits)
     return Eraser(rounds, erasures(), erasure_queue(), person_hashes(), clock())
 
 

@@ -10,6 +10,7 @@ the newest line with its key is the row as the table has it. Rows without a time
 
 from __future__ import annotations
 
+import functools
 import gzip
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -19,9 +20,14 @@ from typing_extensions import TypedDict
 
 from headrace.core import json
 from headrace.core.json import encode_ascii
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ArchiveSettings
+from headrace.storage.s3 import S3Objects
 
 NEW = "new/"
 SUFFIX = ".jsonl.gz"
+TIMEOUT = 10.0
+"""Seconds for an answer of S3 with some megabytes."""
 
 
 class Line(TypedDict):
@@ -78,3 +84,9 @@ def mark_of(line: Line) -> bytes:
     """A hash of the row that a line is about."""
     keys = encode_ascii([line["Table"], sorted(line["Keys"].items())])
     return blake2b(keys.encode(), digest_size=16).digest()
+
+
+@functools.cache
+def objects() -> S3Objects:
+    """The objects of the stage's archive."""
+    return S3Objects(client("s3", timeout=TIMEOUT), ArchiveSettings.read().archive_bucket)

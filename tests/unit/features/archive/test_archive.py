@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import ArchivedTable
-from headrace.delivery import archive_tidier
-from headrace.delivery.archive import NEW, Newest, folder_of, unpack
-from headrace.delivery.archive_tidier import LOCK, Tidier
-from headrace.delivery.archiver import Archiver
+from headrace.features.archive import tidier
+from headrace.features.archive.archiver import Archiver
+from headrace.features.archive.bucket import NEW, Newest, folder_of, unpack
+from headrace.features.archive.tidier import LOCK, Tidier
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from tests.fakes.storage import MemoryObjects
 
@@ -163,7 +163,7 @@ def test_a_folder_has_few_objects_though_it_gets_one_each_minute(stage: Stage) -
 def test_a_large_object_is_rewritten_only_if_a_line_of_it_is_replaced(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive_tidier, "SMALL_BYTES", 1)
+    monkeypatch.setattr(tidier, "SMALL_BYTES", 1)
     for id_ in ("a", "b"):
         stage.put(id_, "first")
         stage.archive()

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.times import HOUR, SECOND
-from headrace.delivery.webhook_posts import Answer, Webhook
-from headrace.delivery.webhooks import GONE, TRY_AGES, OffRule, SwitchState, Webhooks, pause_after, webhook_of
+from headrace.features.tell.posts import Answer, Webhook
+from headrace.features.tell.switch import SwitchState
+from headrace.features.tell.webhooks import GONE, TRY_AGES, OffRule, Webhooks, pause_after, webhook_of
 from headrace.queues.ports import RetryRecord
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane, Message
-from tests.fakes.webhooks import MemorySwitch
+from tests.fakes.tell import MemorySwitch
 
 START = 1_763_719_259 * SECOND
 SENT = Answer(204)
@@ -85,15 +86,6 @@ def test_a_webhook_is_the_told_event_with_its_time_as_timestamp() -> None:
     assert list(json.loads(made.body))[:2] == ["type", "timestamp"]
 
 
-def test_what_is_answered_with_success_is_gone_from_the_queue() -> None:
-    stage = Stage()
-    stage.tell(*(f"e{number}" for number in range(25)))
-    stage.run()
-
-    assert sorted(stage.sent) == sorted(f"e{number}" for number in range(25))
-    assert stage.queue.records == stage.dead.records == []
-
-
 @pytest.mark.parametrize("answer", [Answer(0, "no answer"), Answer(302, "HTTP 302"), Answer(404, "HTTP 404"), BROKEN])
 def test_what_fails_is_tried_again_with_growing_pauses_for_a_day_and_is_dead_then(answer: Answer) -> None:
     stage = Stage()
@@ -128,10 +120,6 @@ def test_a_pause_is_at_most_twelve_hours_and_skips_no_try(age: float, wanted: in
     assert pause >= min(wanted, 3600)
     if not wanted:
         assert age + pause > min(each for each in TRY_AGES if each > age) - 1
-
-
-def test_after_its_last_try_an_event_has_no_pause() -> None:
-    assert pause_after(TRY_AGES[-1], 60) is None
 
 
 def test_a_receiver_that_asks_for_time_gets_it_but_not_more_than_an_hour() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from headrace.queues.ports import ANNOUNCED_AT_ONCE, Announcement, Target
-from headrace.queues.targets import target_of
+from headrace.features.tell.targets import AT_ONCE, Announcement, Target, target_of
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk
-from tests.fakes.queues import MemoryTarget
+from tests.fakes.tell import MemoryTarget
 from tests.worlds.ports import free_port
 
 Told = Callable[[], list[dict[str, Any]]]
@@ -87,9 +86,9 @@ def parts(request: pytest.FixtureRequest) -> tuple[Target, Told]:
 
 def test_a_target_gets_each_of_ten_events_whole(parts: tuple[Target, Told]) -> None:
     target, told = parts
-    announcements = [announcement(number, "Grüße 👋\x00") for number in range(ANNOUNCED_AT_ONCE)]
+    announcements = [announcement(number, "Grüße 👋\x00") for number in range(AT_ONCE)]
 
-    assert target.send(announcements) == [None] * ANNOUNCED_AT_ONCE
+    assert target(announcements) == [None] * AT_ONCE
 
     found = sorted(told(), key=lambda each: each["id"])
     assert found == sorted((json.loads(each.body) for each in announcements), key=lambda each: each["id"])
@@ -97,14 +96,14 @@ def test_a_target_gets_each_of_ten_events_whole(parts: tuple[Target, Told]) -> N
 
 def test_a_message_has_its_type_as_an_attribute(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    target_of(arn_of(sqs, url), patient).send([announcement(1)])
+    target_of(arn_of(sqs, url), patient)([announcement(1)])
 
     (message,) = received(sqs, url)
     assert message["MessageAttributes"]["type"]["StringValue"] == "message.stored"
 
 
 def test_rules_of_a_bus_can_select_by_source_and_type(bus: str, queue: tuple[Any, str]) -> None:
-    target_of(bus, patient).send([announcement(1)])
+    target_of(bus, patient)([announcement(1)])
 
     (message,) = received(*queue)
     event = json.loads(message["Body"])
@@ -117,7 +116,7 @@ def test_a_fifo_queue_drops_a_repeat_and_keeps_the_order_of_a_long_room(fifo: tu
     room = "chat#" + "台" * 128
 
     for _ in range(2):
-        assert target.send([announcement(number, group=room) for number in range(5)]) == [None] * 5
+        assert target([announcement(number, group=room) for number in range(5)]) == [None] * 5
 
     assert [json.loads(each["Body"])["id"] for each in received(sqs, url)] == [f"e{number}" for number in range(5)]
 
@@ -130,17 +129,17 @@ def test_a_target_that_does_not_answer_refuses_all_with_its_reason(arn: str, mon
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     target = target_of(arn, lambda service: client(service, attempts=1))
 
-    assert target.send([announcement(1), announcement(2)]) == ["EndpointConnectionError"] * 2
+    assert target([announcement(1), announcement(2)]) == ["EndpointConnectionError"] * 2
 
 
 def test_a_stage_without_a_target_tells_nobody() -> None:
-    assert target_of("", patient).send([announcement(1)]) == [None]
+    assert target_of("", patient)([announcement(1)]) == [None]
 
 
 def test_a_queue_that_is_gone_refuses_all_with_its_reason(ministack: str) -> None:
     target = target_of("arn:aws:sqs:us-east-1:000000000000:gone", patient)
 
-    (reason,) = target.send([announcement(1)])
+    (reason,) = target([announcement(1)])
     assert "NonExistentQueue" in str(reason)
 
 
@@ -165,7 +164,7 @@ def test_only_those_that_a_queue_refuses_or_forgets_are_refused() -> None:
     sqs = Scripted(Successful=[{"Id": "1"}], Failed=[{"Id": "0", "Code": "InternalError"}])
     target = target_of("arn:aws:sqs:us-east-1:123456789012:told", lambda _: sqs)
 
-    assert target.send([announcement(number) for number in range(3)]) == ["InternalError", None, "NoAnswer"]
+    assert target([announcement(number) for number in range(3)]) == ["InternalError", None, "NoAnswer"]
     assert sqs.called["QueueUrl"] == "https://sqs.us-east-1.amazonaws.com/123456789012/told"
 
 
@@ -173,4 +172,4 @@ def test_only_those_that_a_bus_refuses_or_forgets_are_refused() -> None:
     events = Scripted(FailedEntryCount=1, Entries=[{"ErrorCode": "InternalFailure"}, {"EventId": "1"}])
     target = target_of("arn:aws:events:us-east-1:123456789012:event-bus/b", lambda _: events)
 
-    assert target.send([announcement(number) for number in range(3)]) == ["InternalFailure", None, "NoAnswer"]
+    assert target([announcement(number) for number in range(3)]) == ["InternalFailure", None, "NoAnswer"]

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
 from headrace.core.times import SystemClock
-from headrace.delivery.webhook_posts import Answer, Posts, Webhook, is_public, key_of, signature
+from headrace.features.tell.posts import Answer, Posts, Webhook, is_public, key_of, signature
 
 KEY = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

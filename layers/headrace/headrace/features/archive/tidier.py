@@ -6,6 +6,7 @@ the earlier lines of these rows go: a text that is deleted, a person who was era
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -14,8 +15,9 @@ from uuid import uuid4
 
 from headrace.core.collections import slices
 from headrace.core.json import encode_ascii
-from headrace.core.people import Progress, Target
-from headrace.delivery.archive import NEW, SUFFIX, Line, Newest, folder_of, mark_of, pack, unpack
+from headrace.core.people import Progress, Step, Target
+from headrace.features.archive.bucket import NEW, SUFFIX, Line, Newest, folder_of, mark_of, objects, pack, unpack
+from headrace.runtime.settings import ArchiveSettings
 from headrace.storage.ports import Objects
 
 LOCK = "tidying"
@@ -117,3 +119,14 @@ class Merged:
         if self._lines:
             self._objects.write(f"{self._folder}{uuid4().hex}{SUFFIX}", pack(self._lines.values()))
         self._lines, self._size = {}, 0
+
+
+@functools.cache
+def tidier() -> Tidier:
+    """Tidies the archive."""
+    return Tidier(objects())
+
+
+def archive_steps() -> list[Step]:
+    """How an erasure ends in the archive, if the stage has one."""
+    return [tidier().tidy] if ArchiveSettings.read().archive_bucket else []

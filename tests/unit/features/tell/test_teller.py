@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from headrace.core.items import Item
 from headrace.core.stream import Told
-from headrace.delivery.teller import Teller, ToldStream
-from headrace.queues.ports import ANNOUNCED_AT_ONCE
+from headrace.features.tell.targets import AT_ONCE
+from headrace.features.tell.teller import Teller
 from headrace.storage.dynamodb.client import to_wire
-from tests.fakes.queues import MemoryRetryLane, MemoryTarget
+from tests.fakes.queues import MemoryRetryLane
+from tests.fakes.tell import MemoryTarget
 
 KEYS = [f"m-{number}" for number in range(4)]
 
@@ -36,7 +37,7 @@ class Stage:
         self.rows: dict[str, Item] = {}
         self.target = MemoryTarget()
         self.untold = MemoryRetryLane()
-        streams = {frozenset(("room", "id")): ToldStream("notes", tell)}
+        streams = {frozenset(("room", "id")): ("notes", tell)}
         self.teller = Teller(self.target, streams, wanted or ("notes",), "headrace-test", self.untold)
 
     def put(self, id_: str, text: str, kind: str = "stored") -> None:
@@ -143,7 +144,7 @@ def test_a_target_that_is_away_is_asked_once_in_a_batch() -> None:
     assert stage.target.calls == 1
     stage.target.down = False
     assert stage.hand_over(stage.records) == []
-    assert stage.target.calls == 1 + 100 / ANNOUNCED_AT_ONCE
+    assert stage.target.calls == 1 + 100 / AT_ONCE
 
 
 def test_what_there_is_no_time_for_comes_again() -> None:
@@ -153,17 +154,6 @@ def test_what_there_is_no_time_for_comes_again() -> None:
 
     assert stage.hand_over(stage.records, seconds=9) == stage.records
     assert stage.target.calls == 0
-
-
-def test_two_changes_of_a_key_are_never_in_one_call() -> None:
-    """If the first was refused and the second taken, they would be told in the wrong order."""
-    stage = Stage()
-    for text in ("a", "b", "c"):
-        stage.put("m-1", text)
-        stage.put(f"m-{text}", text)
-
-    assert stage.hand_over(stage.records) == []
-    assert stage.target.calls == 3
 
 
 def test_texts_that_are_large_together_go_in_several_calls() -> None:

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from headrace.core.times import SECOND
-from headrace.delivery.dynamodb import DynamoSwitch
-from headrace.delivery.webhook_posts import Posts
-from headrace.delivery.webhooks import OffRule, SwitchState, Webhooks
+from headrace.features.tell.posts import Posts
+from headrace.features.tell.switch import Switch, SwitchState
+from headrace.features.tell.webhooks import OffRule, Webhooks
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
 from tests.contract.http_server import OK, HttpServer
 from tests.contract.tables import described, made
 from tests.fakes.clock import FixedClock
-from tests.fakes.webhooks import MemorySwitch
+from tests.fakes.tell import MemorySwitch
 
 NOW = 1_763_719_259 * SECOND
 URL = "https://receiver.example/"
@@ -28,12 +28,12 @@ TABLE = described("Webhooks", "url")
 
 
 @pytest.fixture
-def switch(dynalite: str) -> Iterator[DynamoSwitch]:
+def switch(dynalite: str) -> Iterator[Switch]:
     with made(TABLE):
-        yield DynamoSwitch(client("dynamodb", timeout=30), "Webhooks", URL)
+        yield Switch(client("dynamodb", timeout=30), "Webhooks", URL)
 
 
-def test_failures_are_counted_from_the_first_one_until_one_success(switch: DynamoSwitch) -> None:
+def test_failures_are_counted_from_the_first_one_until_one_success(switch: Switch) -> None:
     assert switch.state() == SwitchState()
     assert switch.failed(3, "HTTP 500", NOW) == SwitchState(3, NOW)
     assert switch.failed(2, "no answer", NOW + SECOND) == switch.state() == SwitchState(5, NOW)
@@ -43,14 +43,14 @@ def test_failures_are_counted_from_the_first_one_until_one_success(switch: Dynam
     assert switch.failed(1, "HTTP 500", NOW + SECOND) == SwitchState(1, NOW + SECOND)
 
 
-def test_a_receiver_that_is_off_stays_so_until_its_row_is_deleted(switch: DynamoSwitch) -> None:
+def test_a_receiver_that_is_off_stays_so_until_its_row_is_deleted(switch: Switch) -> None:
     switch.failed(1, "HTTP 410", NOW)
     switch.turn_off(NOW)
     switch.recovered()
     assert switch.state() == switch.failed(0, "HTTP 410", NOW) == SwitchState(1, NOW, is_off=True)
-    other = DynamoSwitch(client("dynamodb", timeout=30), "Webhooks", "https://other.example/")
+    other = Switch(client("dynamodb", timeout=30), "Webhooks", "https://other.example/")
     assert other.state() == SwitchState()
-    assert DynamoSwitch(client("dynamodb", timeout=30), "Webhooks", "").state() == SwitchState()
+    assert Switch(client("dynamodb", timeout=30), "Webhooks", "").state() == SwitchState()
 
     sdk("dynamodb").delete_item(TableName="Webhooks", Key={"url": {"S": URL}})
     assert switch.state() == SwitchState()

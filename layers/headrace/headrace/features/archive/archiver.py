@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headrace.core import times
+from headrace.core.items import Item
 from headrace.core.json import encode_ascii
+from headrace.core.keys import TIME_LENGTH
 from headrace.core.stream import ArchivedTable
-from headrace.delivery.archive import NEW, SUFFIX, Line, pack
+from headrace.core.times import HOUR_LENGTH, is_canonical
+from headrace.features.archive.bucket import NEW, SUFFIX, Line, objects, pack
 from headrace.runtime.observability import Meter, correlate_batch
 from headrace.runtime.threads import Parallel
+from headrace.stage.registry import all_streams, subject_of
 from headrace.storage.dynamodb.client import from_wire
 from headrace.storage.ports import Objects
+from headrace.streams.chat.stream import CHAT
 
 AT_ONCE = 8
 NUMBER_LENGTH = 40
@@ -71,3 +77,23 @@ def _lines(table: ArchivedTable, record: Mapping[str, Any]) -> Iterator[tuple[st
         yield before, line
     if after:
         yield now, {**line, "NewImage": after}
+
+
+def archived() -> dict[frozenset[str], ArchivedTable]:
+    """The tables that are archived, by the names of their keys, also those of streams that are left out."""
+    found = {frozenset((CHAT.partition_key, CHAT.sort_key)): ArchivedTable(CHAT.name, "messages", _hour)}
+    for stream in all_streams().values():
+        found |= stream.archived
+    return found
+
+
+def _hour(row: Item) -> str:
+    """The hour of the message that a row is, or is about; empty for another row, such as that of a probe."""
+    _, key = subject_of(row)
+    return key[:HOUR_LENGTH] if is_canonical(key[:TIME_LENGTH]) else ""
+
+
+@functools.cache
+def archiver() -> Archiver:
+    """Archives what was stored."""
+    return Archiver(objects(), archived())

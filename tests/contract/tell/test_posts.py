@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from headrace.core.times import SECOND, SystemClock
-from headrace.delivery import webhook_posts
-from headrace.delivery.webhook_posts import PREFIX, SECRET_MINUTES, Answer, Posts, Webhook
+from headrace.features.tell import posts as posting
+from headrace.features.tell.posts import PREFIX, SECRET_MINUTES, Answer, Posts, Webhook
 from tests.contract.http_server import OK, HttpServer, certificate_of, status, trusted
 from tests.fakes.clock import FixedClock
 from tests.worlds.ports import free_port
@@ -130,7 +130,7 @@ def test_the_body_of_an_answer_is_neither_waited_for_if_it_is_long_nor_logged(
 
     assert posts_to(f"http://127.0.0.1:{receiver.port}/").post(webhooks(2)) == [Answer(500, "HTTP 500")] * 2
 
-    assert time.monotonic() - began < webhook_posts.ANSWER_SECONDS
+    assert time.monotonic() - began < posting.ANSWER_SECONDS
     assert "secret" not in capsys.readouterr().out
 
 
@@ -138,7 +138,7 @@ def test_a_receiver_that_answers_byte_by_byte_has_no_more_time_than_a_silent_one
     monkeypatch: pytest.MonkeyPatch, posts_to: MakePosts
 ) -> None:
     """Each byte comes in time for a limit that begins again with it."""
-    monkeypatch.setattr(webhook_posts, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(posting, "ANSWER_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         posts = posts_to(f"http://127.0.0.1:{server.getsockname()[1]}/")
 
@@ -161,7 +161,7 @@ def test_a_receiver_that_answers_byte_by_byte_has_no_more_time_than_a_silent_one
 def test_a_receiver_that_is_away_or_silent_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, receiver: HttpServer, posts_to: MakePosts
 ) -> None:
-    monkeypatch.setattr(webhook_posts, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(posting, "ANSWER_SECONDS", 0.5)
     receiver.answer = lambda request: None if request.headers["webhook-id"] == "e1" else OK
 
     answers = posts_to(f"http://127.0.0.1:{receiver.port}/").post(webhooks(3))

@@ -7,22 +7,28 @@ gone, is switched off: from then on events wait in the queue until an operator s
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.json import encode_ascii
 from headrace.core.times import SECOND, Clock
-from headrace.delivery.webhook_posts import Answer, Webhook
+from headrace.features.tell.posts import Answer, Posts, Webhook
+from headrace.features.tell.switch import Switch, SwitchState
 from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.sqs import SqsRetryLane
+from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report
+from headrace.runtime.settings import WebhookSettings
+from headrace.services.shared import clock, dynamodb, secrets
 
 TRY_AGES = (5, 305, 2_105, 9_305, 27_305, 63_305, 99_305)
 """Seconds in the queue after which an event is tried again, with pauses of 5 s to 10 hours as Standard
@@ -35,36 +41,6 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 Failures = dict[str, list[dict[str, str]]]
 """What the mapping wants to know: the messages that SQS must keep."""
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchState:
-    """``failures`` in a row, of which the first was at ``failing_since``, and whether the receiver is switched off."""
-
-    failures: int = 0
-    failing_since: int = 0
-    is_off: bool = False
-
-
-class Switch(Protocol):
-    """The switch of one receiver. Every method may raise StoreUnavailable."""
-
-    def state(self) -> SwitchState: ...
-
-    def failed(self, count: int, reason: str, at: int) -> SwitchState:
-        """Count failures; the new state."""
-
-    def recovered(self) -> None:
-        """Forget the failures, unless the receiver is switched off."""
-
-    def turn_off(self, at: int) -> None: ...
-
-
-class Poster(Protocol):
-    """Posts to the receiver."""
-
-    def post(self, webhooks: Sequence[Webhook]) -> list[Answer]:
-        """Post all; of each, in order, the answer."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +81,9 @@ class Webhooks:
     """Sends the messages of ``queue``; those that have ended go to ``dead``."""
 
     def __init__(
-        self, poster: Poster, switch: Switch, queue: RetryLane, dead: RetryLane, rule: OffRule, clock: Clock
+        self, posts: Posts, switch: Switch, queue: RetryLane, dead: RetryLane, rule: OffRule, clock: Clock
     ) -> None:
-        self._poster = poster
+        self._posts = posts
         self._switch = switch
         self._queue = queue
         self._dead = dead
@@ -130,7 +106,7 @@ class Webhooks:
                 ended[id_] = "unreadable"
         answers: dict[str, Answer] = {}
         if waiting and not state.is_off:
-            answers = dict(zip(waiting, self._poster.post(list(waiting.values())), strict=True))
+            answers = dict(zip(waiting, self._posts.post(list(waiting.values())), strict=True))
             state = self._noted(state, list(answers.values()), meter)
         pauses: dict[str, int] = {}
         for id_ in waiting:
@@ -188,3 +164,18 @@ class Webhooks:
 
     def _off_pause(self) -> int:
         return max(1, round(self._rule.pause * random.uniform(1 - JITTER, 1)))  # noqa: S311
+
+
+@functools.cache
+def webhooks() -> Webhooks:
+    """Sends webhooks to the URL of the settings."""
+    settings, sqs = WebhookSettings.read(), client("sqs")
+    url, arn = settings.webhook_url, settings.webhook_secret_arn
+    return Webhooks(
+        Posts(url, settings.webhook_addresses, lambda: secrets().versions(arn), clock()),
+        Switch(dynamodb(), settings.webhooks_table, url),
+        SqsRetryLane(settings.webhook_queue_url, sqs),
+        SqsRetryLane(settings.webhook_dead_letter_queue_url, sqs),
+        OffRule(settings.webhook_failures, settings.webhook_failing_seconds, settings.webhook_off_pause_seconds),
+        clock(),
+    )

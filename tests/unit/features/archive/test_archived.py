@@ -8,8 +8,8 @@ import pytest
 
 from headrace.core.items import Item
 from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.archive.archiver import archived as archived_tables
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
-from headrace.stage import registry
 from headrace.streams.chat.stream import CHAT
 from ops.replay import TABLES
 from tests.unit.template_stack import TemplateStack
@@ -54,7 +54,7 @@ MESSAGE = row(CHAT, {"roomId": "kitchen", "messageId": "m-1", "message": "hello"
     ],
 )
 def test_a_row_and_all_its_changes_are_in_the_folder_of_its_event(table: str, archived: Item, folder: str) -> None:
-    (found,) = (each for each in registry.archived().values() if each.name == table)
+    (found,) = (each for each in archived_tables().values() if each.name == table)
 
     assert found.folder(archived) == folder
 
@@ -64,8 +64,8 @@ def test_every_table_with_a_stream_is_archived_and_can_be_replayed(template_stac
     streamed = {name: each["KeySchema"] for name, each in tables.items() if "StreamSpecification" in each}
     keys = {name: frozenset(one["AttributeName"] for one in schema) for name, schema in streamed.items()}
 
-    assert set(keys.values()) == registry.archived().keys()
+    assert set(keys.values()) == archived_tables().keys()
     for name, schema in streamed.items():
-        variable, key = TABLES[registry.archived()[keys[name]].name]
+        variable, key = TABLES[archived_tables()[keys[name]].name]
         assert key == schema[0]["AttributeName"]
         assert template_stack.value_of("EraseUsers", variable) == {"Ref": name}

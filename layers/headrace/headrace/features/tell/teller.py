@@ -7,6 +7,7 @@ and the mapping comes again with it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +18,14 @@ from headrace.core import times
 from headrace.core.json import encode_ascii
 from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Tell
-from headrace.queues.ports import ANNOUNCED_AT_ONCE, ANNOUNCED_BYTES, Announcement, RetryLane, RetryRecord, Target
+from headrace.features.tell.targets import AT_ONCE, BYTES, TIMEOUT, Announcement, Target, target_of
+from headrace.features.tell.told import tells
+from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.sqs import SqsRetryLane
+from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
+from headrace.runtime.settings import ObserveSettings, TellSettings
+from headrace.stage.registry import all_streams
 from headrace.storage.dynamodb.client import from_wire
 
 SPARE_SECONDS = 10.0
@@ -47,14 +54,6 @@ class ToldEvent(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldStream:
-    """A stream of events that is told: its name, and what is told of a change of a row."""
-
-    name: str
-    tell: Tell
-
-
-@dataclass(frozen=True, slots=True)
 class _Due:
     at: int
     announcement: Announcement
@@ -65,7 +64,7 @@ class _Due:
 class Teller:
     """Tells of changes what ``wanted`` names: streams, or types of events.
 
-    ``streams`` are by the names of their tables' keys, which tell the tables apart.
+    ``tells`` has the name of each stream and what is told of its rows, by the names of its table's keys.
 
     A record that cannot be read would stop those behind it for a day. The ``untold`` queue gets where it is, but not
     what it holds, because texts that people delete meanwhile must not stay there.
@@ -74,13 +73,13 @@ class Teller:
     def __init__(
         self,
         target: Target,
-        streams: Mapping[frozenset[str], ToldStream],
+        tells: Mapping[frozenset[str], tuple[str, Tell]],
         wanted: Sequence[str],
         stage: str,
         untold: RetryLane,
     ) -> None:
         self._target = target
-        self._streams = streams
+        self._tells = tells
         self._wanted = frozenset(wanted)
         self._stage = stage
         self._untold = untold
@@ -108,23 +107,23 @@ class Teller:
         if record["eventName"] == "REMOVE":
             return  # it has expired
         change = record["dynamodb"]
-        stream = self._streams[frozenset(change["Keys"])]
+        stream, tell = self._tells[frozenset(change["Keys"])]
         before = from_wire(change["OldImage"]) if "OldImage" in change else None
-        told = stream.tell(before, from_wire(change["NewImage"]))
-        if told is None or self._wanted.isdisjoint((told.type, stream.name)):
+        told = tell(before, from_wire(change["NewImage"]))
+        if told is None or self._wanted.isdisjoint((told.type, stream)):
             return
         event = ToldEvent(
             id=record["eventID"],
             type=told.type,
             time=times.iso(int(change["ApproximateCreationDateTime"] * times.SECOND)),
             stage=self._stage,
-            stream=stream.name,
+            stream=stream,
             key=told.key,
             sequence=change["SequenceNumber"],
             data=told.data,
         )
-        group = f"{stream.name}{SEPARATOR}{told.key.partition(SEPARATOR)[0]}"
-        yield _Due(at, Announcement(event["id"], told.type, group, encode_ascii(event)), told.key, stream.name)
+        group = f"{stream}{SEPARATOR}{told.key.partition(SEPARATOR)[0]}"
+        yield _Due(at, Announcement(event["id"], told.type, group, encode_ascii(event)), told.key, stream)
 
     def _send(self, due: Sequence[_Due], remaining: Callable[[], float], failed: int) -> int:
         """Send what is due before ``failed``; the first record of which something was not taken, else ``failed``."""
@@ -132,7 +131,7 @@ class Teller:
         for part in _calls([each for each in due if each.at < failed]):
             outcomes: list[str | None] = [_FULL] * len(part)
             if remaining() > SPARE_SECONDS:
-                outcomes = self._target.send([each.announcement for each in part])
+                outcomes = self._target([each.announcement for each in part])
             for each, outcome in zip(part, outcomes, strict=True):
                 if outcome is None:
                     meter.count("Told", stream=each.stream)
@@ -160,7 +159,7 @@ def _calls(due: Sequence[_Due]) -> Iterator[list[_Due]]:
     size = 0
     for each in due:
         length = len(each.announcement.body)
-        if group and (len(group) == ANNOUNCED_AT_ONCE or each.key in keys or size + length > ANNOUNCED_BYTES):
+        if group and (len(group) == AT_ONCE or each.key in keys or size + length > BYTES):
             yield group
             group, keys, size = [], set(), 0
         group.append(each)
@@ -168,3 +167,15 @@ def _calls(due: Sequence[_Due]) -> Iterator[list[_Due]]:
         size += length
     if group:
         yield group
+
+
+@functools.cache
+def teller() -> Teller:
+    """Tells the target of the settings."""
+    settings, streams = TellSettings.read(), all_streams()
+    by_keys = {
+        frozenset((streams[name].partition_key, streams[name].sort_key)): (name, tell) for name, tell in tells().items()
+    }
+    target = target_of(settings.tell_target, lambda service: client(service, timeout=TIMEOUT))
+    untold = SqsRetryLane(settings.untold_queue_url, client("sqs"))
+    return Teller(target, by_keys, settings.tell_types, ObserveSettings.read().powertools_service_name, untold)

@@ -14,15 +14,14 @@ import pytest
 from headrace.core.people import Progress, Target
 from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import iso
-from headrace.delivery.archive import unpack
-from headrace.delivery.archive_tidier import LOCK, Tidier
-from headrace.delivery.archiver import Archiver
+from headrace.features.archive.archiver import Archiver, archived
+from headrace.features.archive.bucket import unpack
+from headrace.features.archive.tidier import LOCK, Tidier
 from headrace.features.edits.change import fold
 from headrace.features.people.hashes import USER, Person
 from headrace.features.people.jobs import DONE
 from headrace.features.ski.dynamodb import DynamoResorts
 from headrace.runtime.aws import client
-from headrace.stage.registry import archived
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from localstage.triggers.table_stream import build_event

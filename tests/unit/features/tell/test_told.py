@@ -16,11 +16,11 @@ from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.features.ads.stream import tell as tell_of_clicks
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from headrace.features.ski.stream import tell as tell_of_rides
+from headrace.features.tell.told import STORED, tells
 from headrace.stage.chosen import told_types
-from headrace.stage.registry import STREAMS, tells
+from headrace.stage.registry import STREAMS
 from headrace.streams.chat.message_row import ERASED
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.told import STORED
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.senders import TABLE, sender
