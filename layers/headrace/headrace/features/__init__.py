@@ -20,6 +20,9 @@ NAMES = (
     "reactions",
     "signals",
     "online",
+    "invitations",
+    "channels",
+    "unread",
     "ski",
     "ads",
 )

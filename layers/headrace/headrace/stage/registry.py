@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
     from headrace.core.people import Source, Step
     from headrace.core.stream import EventScreen, Tell
+    from headrace.queues.ports import LivePublisher
     from headrace.streams.chat.messages.known import Complete
+    from headrace.streams.chat.rooms.channels import Channels
+    from headrace.streams.chat.rooms.consent import Consent
 
 
 def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[Any]:
@@ -55,6 +58,25 @@ STREAMS = _streams()
 def hash_address() -> HashAddress:
     """How addresses of clients are hashed for events that keep them."""
     return next(iter(_parts("hash_address")), without_hash)
+
+
+def consent() -> Consent:
+    """Decides who is added to a room at once."""
+    # Imported here: only what manages rooms needs it.
+    from headrace.streams.chat.rooms.consent import Consent
+
+    found: Consent = next(iter(_parts("consent")), Consent)()
+    return found
+
+
+def channels(publisher: LivePublisher) -> Channels:
+    """Publishes to users what has changed in their rooms."""
+    from headrace.streams.chat.rooms.channels import Channels
+
+    for found in _parts("channels"):
+        each: Channels = found(publisher)
+        return each
+    return Channels()
 
 
 def hooks_before() -> list[tuple[str, Hook]]:

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT
+from headrace.features.invitations.consent import ADDED_LIMIT
+from headrace.features.invitations.dynamodb import OPEN_LIMIT
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld
 
 

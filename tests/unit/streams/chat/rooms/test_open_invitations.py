@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.invitations import Invitation
+from headrace.streams.chat.rooms.consent import Invitation
 from tests.worlds.room_world import GROUP, RoomWorld
 
 

@@ -10,11 +10,10 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.core.errors import FieldError, InvalidRequest
 from headrace.core.fields import CanonicalTime, Cursor, StoredId
-from headrace.core.keys import user_channel
-from headrace.streams.chat.live.channels import Change
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import checked_position
 from headrace.streams.chat.messages.positions import POSITION_FORM, Position
+from headrace.streams.chat.rooms.channels import Change
 from headrace.streams.chat.stream import POSITION, MessageItem, PositionText
 
 ROOMS_PER_FRAME = 20
@@ -23,10 +22,7 @@ TaggedPosition = Annotated[Position, PlainValidator(checked_position), POSITION]
 
 
 class ResumeFrame(Params):
-    """Rooms that the connection follows, and the caller's user, each with the position up to which the client has all.
-
-    One of both is needed.
-    """
+    """Rooms that the connection follows, each with the position up to which the client has all."""
 
     unknown = "is not a field of this action"
 
@@ -35,18 +31,19 @@ class ResumeFrame(Params):
         max_length=ROOMS_PER_FRAME,
         description=f"up to {ROOMS_PER_FRAME} room ids, each with {POSITION_FORM}",
     )
-    users: dict[StoredId, TaggedPosition] = Field(
-        default={}, max_length=1, description=f"your own user id, with {POSITION_FORM}"
-    )
+
+    @property
+    def followed(self) -> dict[str, dict[str, str]]:
+        """What the connection follows, by the names in each field of the answer."""
+        return {"rooms": {room_id: room_id for room_id in self.rooms}}
 
     @property
     def positions(self) -> dict[str, Position]:
-        """The position of each room, and of the user's channel. Raises InvalidRequest if there is none."""
-        found = self.rooms | {user_channel(user_id): at for user_id, at in self.users.items()}
-        if not found:
-            detail = FieldError("rooms", "is missing", None, f"1 to {ROOMS_PER_FRAME} rooms, or users")
+        """The position of each room. Raises InvalidRequest if there is none."""
+        if not self.rooms:
+            detail = FieldError("rooms", "is missing", None, f"1 to {ROOMS_PER_FRAME} rooms")
             raise InvalidRequest(details=[detail])
-        return found
+        return self.rooms
 
 
 class CheckFrame(ResumeFrame):
