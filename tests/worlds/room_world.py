@@ -19,6 +19,7 @@ from headrace.live.connections import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.messages.room_log import restart
+from headrace.streams.chat.rooms.consent import Consent
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
@@ -81,14 +82,14 @@ class RoomWorld:
         rooms = CachedRooms(self.rooms)
         return RoomGate(rooms, self.memberships, lambda: self.gate_time, by_first_message=by_first_message)
 
-    def environment(self, clock: FixedClock) -> Handler:
+    def environment(self, clock: FixedClock, *, has_invitations: bool = True) -> Handler:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
         hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
         log = MemoryRoomLog(self.marks)
         channels = UserChannels(log, hints, self.live, clock)
         joins = Joins(self.memberships, self.acceptor, channels)
-        consent = Invitations(self.invitations, self.memberships, rooms)
+        consent = Invitations(self.invitations, self.memberships, rooms) if has_invitations else Consent()
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(
             rooms,

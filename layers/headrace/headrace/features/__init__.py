@@ -19,10 +19,10 @@ NAMES = (
     "edits",
     "reactions",
     "signals",
-    "online",
     "invitations",
     "channels",
     "unread",
+    "online",
     "ski",
     "ads",
 )
