@@ -6,7 +6,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import InvalidCursor
-from headrace.features.invitations.lists import (
+from headrace.features.invitations.routes import (
     BlockBody,
     BlockPage,
     InvitationPage,

@@ -13,7 +13,7 @@ from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.features.channels.channels import UserChannels
 from headrace.features.invitations.consent import Invitations
-from headrace.features.invitations.lists import InvitationServices
+from headrace.features.invitations.routes import InvitationServices
 from headrace.features.online.routes import OnlineServices
 from headrace.live.connections import SubscriberHints
 from headrace.live.presence import LastChecks

@@ -38,15 +38,17 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
-    from headrace.stage.registry import channels, consent
+    from headrace.stage.registry import channels, consents
     from headrace.streams.chat.messages.gate import RoomGate
     from headrace.streams.chat.messages.room_log import restart
+    from headrace.streams.chat.rooms.channels import Channels
+    from headrace.streams.chat.rooms.consent import Consent
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
     from headrace.streams.chat.rooms.uploads import Uploading
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    to_users = channels(publisher().live_publisher())
+    to_users = next(iter(channels(publisher().live_publisher())), Channels())
     joins = Joins(memberships(), acceptor(), to_users)
     days = RoomSettings.read().chat_retention_days
     return RoomServices(
@@ -55,7 +57,7 @@ def room_services() -> RoomServices:
         access(),
         connections(),
         subscriber_hints(),
-        consent(),
+        next(iter(consents()), Consent()),
         joins,
         to_users,
         functools.partial(restart, room_log()),

@@ -60,23 +60,14 @@ def hash_address() -> HashAddress:
     return next(iter(_parts("hash_address")), without_hash)
 
 
-def consent() -> Consent:
-    """Decides who is added to a room at once."""
-    # Imported here: only what manages rooms needs it.
-    from headrace.streams.chat.rooms.consent import Consent
-
-    found: Consent = next(iter(_parts("consent")), Consent)()
-    return found
+def consents() -> list[Consent]:
+    """What decides who is added to a room at once; at most one."""
+    return [consent() for consent in _parts("consent")]
 
 
-def channels(publisher: LivePublisher) -> Channels:
-    """Publishes to users what has changed in their rooms."""
-    from headrace.streams.chat.rooms.channels import Channels
-
-    for found in _parts("channels"):
-        each: Channels = found(publisher)
-        return each
-    return Channels()
+def channels(publisher: LivePublisher) -> list[Channels]:
+    """What publishes to users what has changed in their rooms; at most one."""
+    return [channels(publisher) for channels in _parts("channels")]
 
 
 def hooks_before() -> list[tuple[str, Hook]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from headrace.api.router import Route
@@ -9,17 +11,10 @@ from headrace.core.caller import CHAT_READ
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM, user_channel
-from headrace.streams.chat.live.check_frames import (
-    ROOMS_PER_FRAME,
-    Checked,
-    CheckFrame,
-    Resumed,
-    ResumeFrame,
-    TaggedPosition,
-)
+from headrace.streams.chat.live.check_frames import Checked, CheckFrame, Resumed, ResumeFrame, TaggedPosition
 from headrace.streams.chat.live.checks import check, resume
 from headrace.streams.chat.live.subscriptions import RoomFrame, Subscribed, Unsubscribed, subscribe, unsubscribe
-from headrace.streams.chat.messages.positions import POSITION_FORM, Position
+from headrace.streams.chat.messages.positions import POSITION_FORM
 
 
 class FollowFrame(RoomFrame):
@@ -46,19 +41,13 @@ class FollowedFrame(ResumeFrame):
         default={}, max_length=1, description=f"your own user id, with {POSITION_FORM}"
     )
 
-    @property
-    def followed(self) -> dict[str, dict[str, str]]:
-        users = {user_id: user_channel(user_id) for user_id in self.users}
-        return super().followed | ({"users": users} if users else {})
+    needed: ClassVar = f"{ResumeFrame.needed}, or users"
 
     @property
-    def positions(self) -> dict[str, Position]:
-        """The position of each room, and of the user's channel. Raises InvalidRequest if there is none."""
-        found = self.rooms | {user_channel(user_id): at for user_id, at in self.users.items()}
-        if not found:
-            detail = FieldError("rooms", "is missing", None, f"1 to {ROOMS_PER_FRAME} rooms, or users")
-            raise InvalidRequest(details=[detail])
-        return found
+    def followed(self) -> dict[str, dict[str, str]]:
+        """The rooms, and the channel of the user."""
+        users = {user_id: user_channel(user_id) for user_id in self.users}
+        return super().followed | ({"users": users} if users else {})
 
 
 class CheckedFrame(CheckFrame, FollowedFrame):

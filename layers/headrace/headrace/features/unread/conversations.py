@@ -258,16 +258,11 @@ def _rows(chat: ConversationServices, view: RoomView, attributes: tuple[str, ...
     return RangeQuery(chat.history.table, "roomId", room_id, "timestampSk", consistent=True, attributes=attributes)
 
 
+READ, LIST = (CHAT_READ,), (InvalidCursor,)
 ROUTES = {
     "read_chat": {
         "GET /users/{userId}/rooms": Route(
-            list_conversations,
-            (CHAT_READ,),
-            UserPath,
-            query=ConversationsQuery,
-            answer=ConversationPage,
-            errors=(InvalidCursor,),
-            services=conversations,
+            list_conversations, READ, UserPath, ConversationsQuery, None, ConversationPage, LIST, services=conversations
         )
     }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
 from pydantic import Field, PlainValidator
 from typing_extensions import TypedDict
@@ -32,18 +32,20 @@ class ResumeFrame(Params):
         description=f"up to {ROOMS_PER_FRAME} room ids, each with {POSITION_FORM}",
     )
 
+    needed: ClassVar = f"1 to {ROOMS_PER_FRAME} rooms"
+
     @property
     def followed(self) -> dict[str, dict[str, str]]:
-        """What the connection follows, by the names in each field of the answer."""
+        """The names in each field of the frame and its answer, and for each what the connection follows."""
         return {"rooms": {room_id: room_id for room_id in self.rooms}}
 
     @property
     def positions(self) -> dict[str, Position]:
-        """The position of each room. Raises InvalidRequest if there is none."""
-        if not self.rooms:
-            detail = FieldError("rooms", "is missing", None, f"1 to {ROOMS_PER_FRAME} rooms")
-            raise InvalidRequest(details=[detail])
-        return self.rooms
+        """The position of all that the connection follows. Raises InvalidRequest if there is none."""
+        fields = self.followed.items()
+        if not (found := {each: getattr(self, field)[name] for field, names in fields for name, each in names.items()}):
+            raise InvalidRequest(details=[FieldError("rooms", "is missing", None, self.needed)])
+        return found
 
 
 class CheckFrame(ResumeFrame):
