@@ -6,7 +6,7 @@ import pytest
 
 from headrace.core import keys
 from headrace.streams.chat.rooms.rooms import Room
-from tests.worlds.room_world import DIRECT, GROUP, LATER, RoomWorld
+from tests.worlds.room_world import GROUP, LATER, RoomWorld
 
 FORBIDDEN = (403, "forbidden")
 OURS = keys.direct_room("alice", "bob")
@@ -67,11 +67,3 @@ def test_a_block_holds_also_in_a_direct_room_that_the_blocker_had_wished(world: 
     world.ok("alice", "PUT", "alice/direct/bob")
 
     assert not world.row("bob", OURS).joins
-
-
-def test_a_refused_user_takes_no_seat(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "two", DIRECT)
-
-    assert world.refused("alice", "PUT", "two/members/bob") == FORBIDDEN
-
-    world.ok("importer", "PUT", "two/members/carol", scopes="chat:write events:write")

@@ -33,10 +33,7 @@ ADDED_LIMIT = 10
 
 
 class Invitations(Consent):
-    """Decides whether a caller adds a user to a room or only invites them, and which invitations count.
-
-    Every method may raise StoreUnavailable.
-    """
+    """Decides whether a caller adds a user to a room or only invites them, and which invitations count."""
 
     invites = True
 

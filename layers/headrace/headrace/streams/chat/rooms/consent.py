@@ -29,10 +29,7 @@ class Invitation:
 
 
 class Consent:
-    """Decides who is added at once, for a stage without invitations: nobody, except by clients with events:write.
-
-    Every method of one with invitations may raise StoreUnavailable.
-    """
+    """Decides for a stage without invitations. Methods of others may raise StoreUnavailable."""
 
     invites = False
     """Whether users who are not added are invited."""

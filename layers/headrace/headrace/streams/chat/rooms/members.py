@@ -155,7 +155,8 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
         reads += 1
         users, more = services.memberships.users_of(room_id, after, query.limit - len(found))
         after = users[-1] if users else after
-        found += _present(services, room_id, users)
+        read = services.memberships.get_many([(user_id, room_id) for user_id in users])
+        found += [each for each in read.values() if each.is_open]
     following = services.cursors().sign(signed, "after", [after]) if more and after is not None else None
     items: list[MemberItem] = [
         {
@@ -176,11 +177,6 @@ def _shown_mark(member: Membership, since: str) -> str | None:
     """The member's read mark. One that is older than the reader's join would tell of messages before it."""
     mark = member.read_to
     return None if mark is None or time_of(mark) < since else shown_read_mark(mark)
-
-
-def _present(services: RoomServices, room_id: str, users: list[str]) -> list[Membership]:
-    found = services.memberships.get_many([(user_id, room_id) for user_id in users])
-    return [each for each in found.values() if each.is_open]
 
 
 def _allowed(
