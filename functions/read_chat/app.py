@@ -1,4 +1,4 @@
-"""Messages of a room; replies, reactions, attachments and earlier texts of one; a user's messages, and rooms."""
+"""Messages of a room; replies, reactions, attachments and earlier texts of one; a user's messages."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -9,11 +9,6 @@ from headrace.core.errors import InvalidCursor, NotFound
 from headrace.services.reading import reading
 from headrace.stage.chosen import routes_of
 from headrace.streams.chat.messages import attachments
-from headrace.streams.chat.messages.conversations import (
-    ConversationPage,
-    ConversationsQuery,
-    list_conversations,
-)
 from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.replies import RepliesQuery, ReplyPage, list_replies
@@ -33,9 +28,6 @@ ROUTES = {
     "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
     "GET /users/{userId}/messages": Route(
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
-    ),
-    "GET /users/{userId}/rooms": Route(
-        list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=(InvalidCursor,)
     ),
 }
 ROUTES |= routes_of("read_chat")

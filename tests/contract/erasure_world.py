@@ -20,6 +20,7 @@ from headrace.features.analytics.late_events import mark
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
+from headrace.features.invitations.dynamodb import DynamoInvitations
 from headrace.features.people.erasure.chat import ChatEraser
 from headrace.features.people.erasure.dead_letters import LetterEraser
 from headrace.features.people.erasure.eraser import Eraser, rounds_of
@@ -43,9 +44,8 @@ from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
-from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
+from headrace.streams.chat.rooms.consent import Invitation
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-from headrace.streams.chat.rooms.invitations import Invitation
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
 from headrace.streams.chat.stream import CHAT

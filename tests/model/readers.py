@@ -18,14 +18,14 @@ from headrace.features.people.exports.tasks import Task
 from headrace.features.people.exports.user import UserSources
 from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
 from headrace.features.tell.told import tells
+from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
+from headrace.features.unread.walks import Walks
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.messages.walks import Walks
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.requests import request_of
@@ -58,8 +58,8 @@ class Readers:
         reader, cursors = MessageReader(MemoryReader(world.write_path.store.rows)), CursorSigner(b"k" * 32)
         history = History(reader, cursors, TABLE.table, world.clock, world.access, log=world.copies.log)
         walks = Walks(MemoryCache(world.clock))
-        services = world.memberships, world.rooms, reader, cursors, TABLE.table, walks, world.store
-        self._chat = ChatReading(history, *services)
+        self._chat = ChatReading(history, world.rooms, world.store)
+        self._conversations = ConversationServices(history, world.memberships, world.rooms, reader, walks)
         self._versions = VersionServices(self._chat, world.store)
         self._rows: dict[Any, Any] = {}
         self._seen: dict[tuple[str, str], Version] = {}
@@ -115,7 +115,9 @@ class Readers:
     def _show_conversations(self, items: list[dict[str, Any]]) -> None:
         (found,) = (
             each
-            for each in self._ask(list_conversations, UserPath(userId="alice"), ConversationsQuery())["items"]
+            for each in self._ask(
+                list_conversations, UserPath(userId="alice"), ConversationsQuery(), self._conversations
+            )["items"]
             if each["roomId"] == ROOM
         )
         self._show("last message", [found["lastMessage"]] if found["lastMessage"] else [])

@@ -41,7 +41,7 @@ def actions() -> list[str]:
 
 
 def routes_of(function: str) -> dict[str, Route]:
-    """The routes that features add to a function."""
+    """The routes that features add to a function, or put in the place of its own."""
     found: dict[str, Route] = {}
     for feature in CHOSEN:
         if function in feature.routes:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
     from headrace.core.people import Source, Step
     from headrace.core.stream import EventScreen, TellMessage
+    from headrace.queues.ports import LivePublisher
     from headrace.streams.chat.messages.known import Complete
+    from headrace.streams.chat.rooms.channels import Channels
+    from headrace.streams.chat.rooms.consent import Consent
 
 
 def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[Any]:
@@ -59,6 +62,16 @@ def all_streams() -> dict[str, Stream]:
 def hash_address() -> HashAddress:
     """How addresses of clients are hashed for events that keep them."""
     return next(iter(_parts("hash_address")), without_hash)
+
+
+def consents() -> list[Consent]:
+    """What decides who is added to a room at once; at most one."""
+    return [consent() for consent in _parts("consent")]
+
+
+def channels(publisher: LivePublisher) -> list[Channels]:
+    """What publishes to users what has changed in their rooms; at most one."""
+    return [channels(publisher) for channels in _parts("channels")]
 
 
 def hooks_before() -> list[tuple[str, Hook]]:

@@ -18,12 +18,12 @@ from headrace.features.analytics.counter import EXACT_IDS
 from headrace.features.analytics.requests import LONGEST, SHORTEST
 from headrace.features.ski.resort_days import STALENESS
 from headrace.features.ski.stream import VERTICAL_PER_LIFT
+from headrace.features.unread.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.health import health, status
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
 from headrace.live.push_service import LONGEST_REST
 from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
-from headrace.streams.chat.messages.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.streams.chat.messages.positions import OVERLAP
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET

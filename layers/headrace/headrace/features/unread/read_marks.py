@@ -9,9 +9,9 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.api.params import Params
-from headrace.api.router import Request
+from headrace.api.router import Request, Route
 from headrace.core import times
-from headrace.core.caller import AHEAD_LIMIT
+from headrace.core.caller import AHEAD_LIMIT, CHAT_READ
 from headrace.core.errors import FieldError, InvalidRequest
 from headrace.core.fields import accepts
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
@@ -69,3 +69,10 @@ def mark_read(services: RoomServices, request: Request[RoomPath, None, ReadMarkB
     else:
         position = membership.read_to
     return {"roomId": room_id, "readTo": shown_read_mark(position)}
+
+
+ROUTES = {
+    "manage_rooms": {
+        "PUT /rooms/{roomId}/read": Route(mark_read, (CHAT_READ,), RoomPath, body=ReadMarkBody, answer=ReadMark)
+    }
+}

@@ -6,8 +6,9 @@ message and, if that is unread, the messages after the read mark. A message writ
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field
@@ -17,18 +18,29 @@ from headrace.api.paging.cursors import Query
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page
 from headrace.api.paging.request import ListRequest
 from headrace.api.params import UserPath
-from headrace.api.router import Request
+from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.api.router import Request, Route
 from headrace.core import times
+from headrace.core.caller import CHAT_READ
+from headrace.core.errors import InvalidCursor
 from headrace.core.fields import CanonicalTime, Cursor, Number, whole_number
 from headrace.core.keys import shown_read_mark, time_of
 from headrace.core.room_shards import shard_count
-from headrace.storage.ports import RangeQuery
-from headrace.streams.chat.messages.history import ChatReading
-from headrace.streams.chat.messages.walks import Order
-from headrace.streams.chat.rooms.memberships import Membership, newest, state_of
+from headrace.features.unread.walks import Order, Walks
+from headrace.runtime.aws import client
+from headrace.runtime.settings import RoomSettings
+from headrace.runtime.threads import Parallel
+from headrace.services.reading import history
+from headrace.services.shared import cache, rate_limiter
+from headrace.storage.dynamodb.readers import DynamoReader
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.rooms.memberships import Membership, Memberships, newest, state_of
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import MembershipState
-from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own
+from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, Rooms, check_own
 from headrace.streams.chat.stream import TEXT, MessageItem, ReadTo
 
 ROOMS_LIMIT = 2000
@@ -39,6 +51,8 @@ SHARDS_PER_READ = 50
 """Shards of a page's rooms, beyond the first of each, that count as one more read: as many as ``LIMIT`` other rooms."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
+AT_ONCE = 8
+"""Conversations of a page that are read at once."""
 UNREAD_LIMIT = 100
 LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
@@ -89,6 +103,32 @@ class ConversationPage(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationServices:
+    """What the list uses. Those of a page are read by several threads, for which ``reader`` has the connections."""
+
+    history: History
+    memberships: Memberships
+    rooms: Rooms
+    reader: RangeReader
+    walks: Walks
+    limiter: RateLimiter | None = None
+    parallel: Parallel = field(default_factory=lambda: Parallel(AT_ONCE, "conversations"))
+
+
+@functools.cache
+def conversations() -> ConversationServices:
+    settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
+    return ConversationServices(
+        history(links=True),
+        DynamoMemberships(parallel, settings.memberships_table),
+        DynamoRooms(parallel, settings.rooms_table),
+        MessageReader(DynamoReader(parallel)),
+        Walks(cache()),
+        rate_limiter(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class RoomView:
     """A room as one user sees it."""
 
@@ -108,7 +148,9 @@ class RoomView:
         return max(self.room.last_key or "", last.joined_at), self.room.room_id
 
 
-def list_conversations(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]) -> dict[str, Any]:
+def list_conversations(
+    chat: ConversationServices, request: Request[UserPath, ConversationsQuery, None]
+) -> dict[str, Any]:
     """List the rooms that the caller is or was in, newest activity first, with unread counts."""
     user_id, asked = request.path.user_id, request.query
     check_own(request.caller, user_id, "conversations are shown to their own user only")
@@ -116,7 +158,7 @@ def list_conversations(chat: ChatReading, request: Request[UserPath, Conversatio
     after, order = None, None
     if asked.position is not None:
         field, cursor = asked.position
-        after = chat.cursors.verify(cursor, query, field, parts=2, directions=("before",))
+        after = chat.history.cursors.verify(cursor, query, field, parts=2, directions=("before",))
         order = chat.walks.find(user_id)
     views = dict[str, RoomView]()
     is_remembered = order is not None
@@ -132,14 +174,14 @@ def list_conversations(chat: ChatReading, request: Request[UserPath, Conversatio
     _count_reads(chat, request, sum(shard_count(room_id) - 1 for _, room_id in page) // SHARDS_PER_READ)
     return {
         "items": chat.parallel.map(lambda view: _item(chat, view, request.now), shown),
-        "next": chat.cursors.sign(query, "before", page[-1]) if left else None,
+        "next": chat.history.cursors.sign(query, "before", page[-1]) if left else None,
         "hasMore": bool(left),
         "complete": order.is_complete,
     }
 
 
 def _all_rooms(
-    chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]
+    chat: ConversationServices, request: Request[UserPath, ConversationsQuery, None]
 ) -> tuple[Order, dict[str, RoomView]]:
     """The order of all rooms of the user, and the rooms. Each ``ROOMS_PER_READ`` of them count as one more read."""
     found, more = chat.memberships.rooms_of(request.path.user_id, ROOMS_LIMIT)
@@ -149,25 +191,25 @@ def _all_rooms(
     return Order(places, is_complete=not more), views
 
 
-def _count_reads(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None], reads: int) -> None:
+def _count_reads(chat: ConversationServices, request: Request[UserPath, ConversationsQuery, None], reads: int) -> None:
     """Count further reads of this request: what is over the limit delays the next one."""
     if chat.limiter is not None and reads:
         chat.limiter.admit(request.caller, reads, request.meter, "reads")
 
 
-def _rooms_of(chat: ChatReading, user_id: str, room_ids: Sequence[str]) -> dict[str, RoomView]:
+def _rooms_of(chat: ConversationServices, user_id: str, room_ids: Sequence[str]) -> dict[str, RoomView]:
     """These rooms of the user, as far as the user still sees them in the list. Raises StoreUnavailable."""
     found = chat.memberships.get_many([(user_id, room_id) for room_id in room_ids])
     return _views(chat, newest(found.values(), len(found))[0])
 
 
-def _views(chat: ChatReading, memberships: Sequence[Membership]) -> dict[str, RoomView]:
+def _views(chat: ConversationServices, memberships: Sequence[Membership]) -> dict[str, RoomView]:
     rooms = chat.rooms.get_many([each.room_id for each in memberships])
     found = [(each, rooms[each.room_id]) for each in memberships]
     return {each.room_id: RoomView(each, room) for each, room in found if room is not None}
 
 
-def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
+def _item(chat: ConversationServices, view: RoomView, now: int) -> dict[str, Any]:
     room, mark = view.room, view.membership.read_to
     message = _last_message(chat, view, now)
     unread, capped = 0, False
@@ -189,7 +231,7 @@ def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
     }
 
 
-def _last_message(chat: ChatReading, view: RoomView, now: int) -> Mapping[str, Any] | None:
+def _last_message(chat: ConversationServices, view: RoomView, now: int) -> Mapping[str, Any] | None:
     """The newest message that the user may see."""
     scope = ReadScope(None if view.room.kind == OPEN else view.membership.intervals, lambda: view.room.retention)
     queries = ranges(_rows(chat, view), scope.spans(now), None, True)
@@ -197,7 +239,7 @@ def _last_message(chat: ChatReading, view: RoomView, now: int) -> Mapping[str, A
     return found.items[0] if found.items else None
 
 
-def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
+def _unread(chat: ConversationServices, view: RoomView, now: int) -> tuple[int, bool]:
     """The number of unread messages, and whether there may be more. Only texts of others count."""
     mark, user_id = view.membership.read_to, view.membership.user_id
     place = None if mark is None else {"timestampSk": mark}
@@ -211,6 +253,16 @@ def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
     return len(found.items), found.more is not None
 
 
-def _rows(chat: ChatReading, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:
+def _rows(chat: ConversationServices, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:
     room_id = view.room.room_id
-    return RangeQuery(chat.table, "roomId", room_id, "timestampSk", consistent=True, attributes=attributes)
+    return RangeQuery(chat.history.table, "roomId", room_id, "timestampSk", consistent=True, attributes=attributes)
+
+
+READ, LIST = (CHAT_READ,), (InvalidCursor,)
+ROUTES = {
+    "read_chat": {
+        "GET /users/{userId}/rooms": Route(
+            list_conversations, READ, UserPath, ConversationsQuery, None, ConversationPage, LIST, services=conversations
+        )
+    }
+}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT
+from headrace.features.invitations.consent import ADDED_LIMIT
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld
 
 
@@ -171,17 +171,6 @@ def test_others_can_invite_a_user_whom_a_blocked_inviter_has_invited(world: Room
 
     assert world.invited_to() == ["trap"]
     assert world.ok("bob", "PUT", "trap/members/bob")["joinedAt"]
-
-
-def test_one_inviter_has_a_bounded_number_of_open_invitations_to_a_user(world: RoomWorld) -> None:
-    for number in range(OPEN_LIMIT + 1):
-        world.ok("mallory", "PUT", f"trap-{number}", GROUP)
-    for number in range(OPEN_LIMIT):
-        world.ok("mallory", "PUT", f"trap-{number}/members/bob")
-
-    assert world.refused("mallory", "PUT", f"trap-{OPEN_LIMIT}/members/bob") == (409, "conflict")
-    world.ok("bob", "DELETE", "trap-0/members/bob")
-    world.ok("mallory", "PUT", f"trap-{OPEN_LIMIT}/members/bob")
 
 
 def test_a_user_who_left_for_good_is_not_added_again(world: RoomWorld) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.invitations import Invitation
+from headrace.streams.chat.rooms.consent import Invitation
 from tests.worlds.room_world import GROUP, RoomWorld
 
 
@@ -38,18 +37,6 @@ def assert_not_invited(world: RoomWorld, user: str, *, looks_open: bool = False)
     assert bool(world.ok("carol", "GET", "kitchen/invited")["items"]) == looks_open
     status, shown = world.request(user, "GET", "kitchen")
     assert status == 403 or shown["invitation"] is None
-
-
-def before(world: RoomWorld, monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], object]) -> None:
-    """Let ``act`` happen just before the next ``step`` of an invitation."""
-    original = getattr(world.invitations, step)
-
-    def later(invitation: Invitation) -> bool:
-        monkeypatch.setattr(world.invitations, step, original)
-        act()
-        return bool(original(invitation))
-
-    monkeypatch.setattr(world.invitations, step, later)
 
 
 @pytest.mark.parametrize(
@@ -99,28 +86,6 @@ def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: Room
     leftover(world, "bob", "carol", invited_at=before)
 
     assert_not_invited(world, "bob")
-
-
-def test_a_removal_ends_a_join_that_was_faster_than_the_withdrawal(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.ok("carol", "PUT", "kitchen/members/bob")
-    before(world, monkeypatch, "withdraw", lambda: world.ok("bob", "PUT", "kitchen/members/bob"))
-
-    world.ok("carol", "DELETE", "kitchen/members/bob")
-
-    assert not world.row("bob").is_open
-    assert_not_invited(world, "bob")
-
-
-def test_an_invitation_that_was_withdrawn_meanwhile_is_not_accepted(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.ok("carol", "PUT", "kitchen/members/bob")
-    before(world, monkeypatch, "accept", lambda: world.ok("carol", "DELETE", "kitchen/members/bob"))
-
-    assert_not_invited(world, "bob")
-    assert not world.row("bob").joins
 
 
 def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: RoomWorld) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND, iso
-from headrace.streams.chat.rooms.invitations import UNOPENED_LIMIT
-from headrace.streams.chat.rooms.memberships import JOIN_TIME, Change, Membership
+from headrace.features.invitations.dynamodb import JOIN_TIME, UNOPENED_LIMIT
+from headrace.streams.chat.rooms.memberships import Change, Membership
 from headrace.streams.chat.rooms.rooms import Room
 from tests.worlds.room_world import GROUP, TRUSTED, RoomWorld
 

@@ -11,12 +11,12 @@ import pytest
 from headrace.api.params import read
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest
+from headrace.features.unread import conversations
+from headrace.features.unread.conversations import ConversationsQuery
+from headrace.features.unread.read_marks import ReadMarkBody
+from headrace.features.unread.walks import WALK_SECONDS
 from headrace.runtime.settings import RateSettings
-from headrace.streams.chat.messages import conversations
-from headrace.streams.chat.messages.conversations import ConversationsQuery
 from headrace.streams.chat.messages.positions import position
-from headrace.streams.chat.messages.read_marks import ReadMarkBody
-from headrace.streams.chat.messages.walks import WALK_SECONDS
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at
 from tests.worlds.senders import caller

@@ -11,7 +11,6 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from headrace.core.fields import CanonicalTime
 from headrace.core.json import encode, encoded_list
 from headrace.core.keys import user_channel
 from headrace.core.times import Clock, iso
@@ -20,26 +19,13 @@ from headrace.live.frames import frame
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.observability import logger, report, report_unexpected
+from headrace.services.connections import subscriber_hints
+from headrace.services.messages import room_log
+from headrace.services.shared import clock
 from headrace.streams.chat.messages.positions import new_tag, position
 from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, RoomLog, append
-from headrace.streams.chat.rooms.channels import Changed
-from headrace.streams.chat.stream import PositionText, ReadTo
-
-
-class Change(TypedDict):
-    """What has changed for the user in a room. ``key`` is another one for each change.
-
-    ``membership``: the user joined, was added, left or was removed, or the role changed. ``invitation``: one came,
-    changed or ended. ``room``: its name, topic or retention. After these, read the room: `GET /rooms/{roomId}` has all
-    of it, and answers 403 to a user who is neither a member nor invited. ``readMark``: the messages up to ``readTo``
-    are read; of several, the greatest counts, compared as texts with a ``$`` behind them.
-    """
-
-    key: str
-    changed: Changed
-    roomId: str
-    timestamp: CanonicalTime
-    readTo: NotRequired[ReadTo]
+from headrace.streams.chat.rooms.channels import Change, Changed, Channels
+from headrace.streams.chat.stream import PositionText
 
 
 class Changes(TypedDict):
@@ -57,8 +43,8 @@ class Changes(TypedDict):
     items: list[Change]
 
 
-class UserChannels:
-    """:class:`~headrace.streams.chat.rooms.channels.Channels` over the logs and the live queues of rooms."""
+class UserChannels(Channels):
+    """Channels over the logs and the live queues of rooms."""
 
     def __init__(self, log: RoomLog, hints: SubscriberHints, publisher: LivePublisher, clock: Clock) -> None:
         self._log = log
@@ -76,9 +62,6 @@ class UserChannels:
         except Exception as error:  # noqa: BLE001 - reported; the change itself is stored, and must be answered
             report_unexpected(error)
 
-    def restart(self, room_id: str) -> None:
-        append(self._log, {room_id: Batch(new_tag())}, "resume may show older messages for two minutes")
-
     def _publish(self, channels: Collection[str], item: str, now: int, tag: str) -> None:
         batch = Batch(tag, [LoggedFrame(tag, now, encoded_list([item]))])
         appended = append(self._log, dict.fromkeys(channels, batch), "changes have no position")
@@ -93,3 +76,7 @@ class UserChannels:
         failure = self._publisher.publish(messages) if messages else None
         if failure is not None:
             report("user channels", f"changes are not pushed: {failure.message}")
+
+
+def channels(publisher: LivePublisher) -> UserChannels:
+    return UserChannels(room_log(), subscriber_hints(), publisher, clock())
