@@ -58,7 +58,7 @@ def prepare(endpoints: Endpoints) -> Handler:
         ROOMS_TABLE=create_table(dynamodb, "Rooms"),
         MEMBERSHIPS_TABLE=create_table(dynamodb, "Memberships"),
     )
-    from headrace.bootstrap.operations import declare_topology
+    from headrace.bootstrap.topology import declare_topology
 
     declare_topology(0.0)
     handler: Handler = runpy.run_path(str(ROOT / "functions" / "receive_frame" / "app.py"))["handler"]

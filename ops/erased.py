@@ -10,9 +10,9 @@ import boto3
 from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.keys import TIME_LENGTH
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.features.edits.change import OWNER, changes_by
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS

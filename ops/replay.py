@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import SECOND, Clock, SystemClock
-from headrace.delivery.archive import NEW, Line, Newest, folder_of, unpack
+from headrace.features.archive.bucket import NEW, Line, Newest, folder_of, unpack
 from headrace.runtime.aws import client
 from headrace.storage.ports import Objects
 from headrace.storage.s3 import S3Objects

@@ -132,7 +132,7 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> list[Series]:
 def main(rounds: int, sizes: str, minutes: str, day: int, calls: int) -> list[Series]:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
-    import headrace.analytics.windows  # noqa: F401 - early: the code may be edited during a long run
+    import headrace.features.analytics.windows  # noqa: F401 - early: the code may be edited during a long run
 
     measures: list[Callable[[BenchWorld], list[Series]]] = [
         partial(measure_hour, count=int(size), calls=calls, rounds=rounds) for size in sizes.split(",")

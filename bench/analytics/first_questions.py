@@ -86,20 +86,20 @@ def fill_rides(count: int) -> None:
 
 def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     """Ask for the top ads of the minute."""
-    from headrace.analytics.requests import TopQuery
-    from headrace.analytics.scanner import Scanner
-    from headrace.analytics.windows import Analytics
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock, iso
     from headrace.features.ads.routes import AdsServices, top
     from headrace.features.ads.stream import ADS
+    from headrace.features.analytics.requests import TopQuery
+    from headrace.features.analytics.scanner import Scanner
+    from headrace.features.analytics.windows import Analytics
 
     clock, cache = SystemClock(), redis_cache(cache_port)
     scanner = Scanner(watched_reader(queries), "AdClicks", clock, PARALLEL)
     unused: Any = None  # by this route
 
     def ask() -> dict[str, Any]:
-        services = AdsServices(unused, unused, "", Analytics(ADS, scanner, cache, clock, 10))
+        services = AdsServices(unused, unused, "", Analytics(ADS, scanner, cache, clock))
         window = {"from": iso(MINUTE_START), "to": iso(MINUTE_END)}
         router = http_handler(Api({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock))
         return answer_of(router, http_event("GET /ads/top", SCOPE, window))

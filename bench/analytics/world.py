@@ -41,16 +41,16 @@ class Environment:
     """An execution environment of read_analytics. All of them share a clock and a cache."""
 
     def __init__(self, clock: Any, cache_port: int) -> None:
-        from headrace.analytics.requests import TopQuery, filtered
-        from headrace.analytics.scanner import Scanner
-        from headrace.analytics.windows import Analytics, window
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.times import SystemClock
+        from headrace.features.analytics.requests import TopQuery, filtered
+        from headrace.features.analytics.scanner import Scanner
+        from headrace.features.analytics.windows import Analytics, window
         from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
         from headrace.streams.chat.stream import CHAT
 
         scanner = Scanner(DynamoColumns(columns_client(SHARDS)), TABLE, clock, SHARDS)
-        self.analytics = Analytics(CHAT, scanner, redis_cache(cache_port), clock, SETTLE)
+        self.analytics = Analytics(CHAT, scanner, redis_cache(cache_port), clock)
         routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
         self.router = http_handler(Api(routes, lambda: self.analytics, SystemClock()))
 
@@ -79,7 +79,7 @@ def empty_cache(port: int) -> None:
     """Empty the cache, except for the generations of slots: without them no slot may be kept."""
     from redis import Redis
 
-    from headrace.analytics import generations
+    from headrace.features.analytics import generations
 
     with Redis(port=port) as cache:
         cache.flushall()

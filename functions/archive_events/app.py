@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.teller import archiver, tidier
+from headrace.features.archive.archiver import archiver
+from headrace.features.archive.tidier import tidier
 
 
 def handler(event: dict[str, Any], context: Any) -> None:

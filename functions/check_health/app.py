@@ -2,8 +2,8 @@
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.operations import health
-from headrace.operations.health import HealthBody, check_health
+from headrace.bootstrap.health import health
+from headrace.health.health import HealthBody, check_health
 
 ROUTES = {"GET /health": Route(check_health, scopes=None, answer=HealthBody)}
 

@@ -1,19 +1,7 @@
 """Runs erasures of users in slices, from the queue of erasures."""
 
-from __future__ import annotations
+from headrace.features.people.erasure.slices import eraser
+from headrace.features.people.erasures import Task
+from headrace.features.people.jobs import slices
 
-from typing import Any
-
-from headrace.bootstrap.erasure import eraser
-from headrace.erasure.sqs import read_task
-from headrace.erasure.tasks import Task
-
-
-def handler(event: dict[str, Any], context: Any) -> None:
-    """Run the slice in the batch, which has one message. If it fails, SQS delivers it again."""
-
-    def remaining() -> float:
-        return float(context.get_remaining_time_in_millis()) / 1000
-
-    for record in event["Records"]:
-        eraser().run(read_task(record["body"], Task), remaining)
+handler = slices(eraser, Task)

@@ -3,14 +3,14 @@
 from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.operations import user_connections
 from headrace.core.caller import CHAT_READ, OPS
-from headrace.operations.connection_routes import (
+from headrace.features.operations.connection_routes import (
     ClosedConnections,
     ConnectionList,
     close_connections,
     close_own_connections,
     list_connections,
+    user_connections,
 )
 
 ROUTES = {

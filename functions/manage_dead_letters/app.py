@@ -2,10 +2,9 @@
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.operations import dead_letters
 from headrace.core.caller import OPS
 from headrace.core.errors import DeadLaneUnavailable
-from headrace.operations.dead_letter_routes import (
+from headrace.features.operations.dead_letter_routes import (
     DeadLetterList,
     DiscardBody,
     DiscardResult,
@@ -13,6 +12,7 @@ from headrace.operations.dead_letter_routes import (
     ListQuery,
     RedriveBody,
     RedriveResult,
+    dead_letters,
     discard,
     list_dead_letters,
     redrive,

@@ -3,15 +3,15 @@
 from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.erasure_routes import erasures
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, OPS
 from headrace.core.errors import Conflict, NotFound, RetryLaneUnavailable, SecretsUnavailable
-from headrace.erasure.routes import (
+from headrace.features.people.erasure.routes import (
     EraseBody,
     ErasureBody,
     OwnEraseBody,
     erase,
     erase_own,
+    services,
     show_erasure,
     show_own_erasure,
 )
@@ -28,4 +28,4 @@ ROUTES = {
     "GET /erasure": Route(show_own_erasure, (CHAT_READ,), answer=ErasureBody, errors=FOUND),
 }
 
-handler = http_api(ROUTES, erasures)
+handler = http_api(ROUTES, services)

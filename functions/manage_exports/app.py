@@ -3,11 +3,10 @@
 from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.exports import exports
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, OPS
 from headrace.core.errors import Conflict, NotFound, RetryLaneUnavailable, SecretsUnavailable
-from headrace.exports import routes
-from headrace.exports.routes import ExportUserBody, RoomExport, UserExport
+from headrace.features.people.exports import routes
+from headrace.features.people.exports.routes import ExportUserBody, RoomExport, UserExport
 from headrace.streams.chat.rooms.requests import RoomPath
 
 REFUSED = (RetryLaneUnavailable, SecretsUnavailable, Conflict)
@@ -27,4 +26,4 @@ ROUTES = {
     ),
 }
 
-handler = http_api(ROUTES, exports)
+handler = http_api(ROUTES, routes.services)

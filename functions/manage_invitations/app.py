@@ -4,11 +4,18 @@ from headrace.api.params import UserPath
 from headrace.api.rates.rate_limiter import CHANGES
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.chat import invitation_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.rooms.invitations import list_blocked, list_invitations, unblock
-from headrace.streams.chat.rooms.requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
+from headrace.features.invitations.routes import (
+    BlockBody,
+    BlockPage,
+    InvitationPage,
+    list_blocked,
+    list_invitations,
+    services,
+    unblock,
+)
+from headrace.streams.chat.rooms.requests import ListQuery, OtherPath
 
 READ = (CHAT_READ,)
 WRITE = (CHAT_WRITE,)
@@ -22,4 +29,4 @@ ROUTES = {
     "DELETE /users/{userId}/blocked/{otherId}": Route(unblock, WRITE, OtherPath, answer=BlockBody, limit=CHANGES),
 }
 
-handler = http_api(ROUTES, invitation_services)
+handler = http_api(ROUTES, services)

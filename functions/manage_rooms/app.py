@@ -1,4 +1,4 @@
-"""Rooms: create, change, join, leave, list members and invitations, read marks, direct rooms, blocks."""
+"""Rooms: create, change, join, leave, list members, direct rooms."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
@@ -7,11 +7,9 @@ from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.stage.chosen import routes_of
-from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
 from headrace.streams.chat.rooms import members, routes
 from headrace.streams.chat.rooms import requests as ask
-from headrace.streams.chat.rooms.blocks import block
-from headrace.streams.chat.rooms.requests import BlockBody, MemberBody, MemberPath, OtherPath, RoomBody, RoomPath
+from headrace.streams.chat.rooms.requests import MemberBody, MemberPath, OtherPath, RoomBody, RoomPath
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 READ = (CHAT_READ,)
@@ -38,11 +36,6 @@ ROUTES = {
     "GET /rooms/{roomId}/members": Route(
         members.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
     ),
-    "GET /rooms/{roomId}/invitations": Route(
-        members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
-    ),
-    "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
-    "PUT /users/{userId}/blocked/{otherId}": Route(block, (CHAT_WRITE,), OtherPath, answer=BlockBody, limit=CHANGES),
 }
 ROUTES |= routes_of("manage_rooms")
 

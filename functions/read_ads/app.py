@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
 from headrace.api.router import Route
-from headrace.bootstrap.analytics import ads_services
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound, StoreUnavailable
@@ -16,10 +14,12 @@ from headrace.features.ads.routes import (
     StatsAnswer,
     TopAnswer,
     ad_clicks,
+    ads_services,
     stats,
     top,
     user_clicks,
 )
+from headrace.features.analytics.requests import StepQuery, TopQuery
 
 READ = (ANALYTICS_READ,)
 PAGE_ERRORS = (InvalidCursor, StoreUnavailable)

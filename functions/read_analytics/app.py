@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from headrace.analytics.requests import StepQuery, TopQuery, WindowQuery, filtered
-from headrace.analytics.responses import ActiveUsersAnswer, SeriesAnswer, WindowAnswer
-from headrace.analytics.windows import active_users, series, window
 from headrace.api.router import Route
-from headrace.bootstrap.analytics import chat_analytics
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import ANALYTICS_READ
 from headrace.core.errors import StoreUnavailable
+from headrace.features.analytics.reading import chat_analytics
+from headrace.features.analytics.requests import StepQuery, TopQuery, WindowQuery, filtered
+from headrace.features.analytics.responses import ActiveUsersAnswer, SeriesAnswer, WindowAnswer
+from headrace.features.analytics.windows import active_users, series, window
 from headrace.streams.chat.stream import CHAT
 
 ROUTES = {

@@ -1,4 +1,4 @@
-"""Messages of a room, and what features have of one; a user's messages, and rooms."""
+"""Messages of a room, and what features have of one; a user's messages."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -8,11 +8,6 @@ from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
 from headrace.services.reading import reading
 from headrace.stage.chosen import routes_of
-from headrace.streams.chat.messages.conversations import (
-    ConversationPage,
-    ConversationsQuery,
-    list_conversations,
-)
 from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import MessagePage, RoomMessagePage
@@ -26,9 +21,6 @@ ROUTES = {
     ),
     "GET /users/{userId}/messages": Route(
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
-    ),
-    "GET /users/{userId}/rooms": Route(
-        list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=(InvalidCursor,)
     ),
 }
 ROUTES |= routes_of("read_chat")

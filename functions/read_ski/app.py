@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.ski import ski_services
 from headrace.core.caller import ANALYTICS_READ, EVENTS_WRITE, OPS
 from headrace.core.errors import CacheUnavailable, NotFound, StoreUnavailable
 from headrace.features.ski import answers, skiers
@@ -47,4 +46,4 @@ ROUTES = {
     "GET /statistics": Route(ski.statistics, (ANALYTICS_READ, OPS), answer=answers.Statistics, errors=CACHE),
 }
 
-handler = http_api(ROUTES, ski_services)
+handler = http_api(ROUTES, ski.ski_services)

@@ -2,9 +2,9 @@
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.operations import status
+from headrace.bootstrap.health import status
 from headrace.core.caller import OPS
-from headrace.operations.status import StatusBody, read_status
+from headrace.health.status import StatusBody, read_status
 
 ROUTES = {"GET /status": Route(read_status, scopes=(OPS,), answer=StatusBody)}
 

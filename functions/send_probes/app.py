@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap import operations
+from headrace.features.operations.probes import prober
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Return the probes that were sent, those that were readable and how soon, and those that are missing."""
-    return operations.prober().run_for(event, context.aws_request_id)
+    return prober().run_for(event, context.aws_request_id)

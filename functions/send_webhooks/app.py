@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.webhooks import webhooks
+from headrace.features.tell.webhooks import webhooks
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

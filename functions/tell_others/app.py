@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.teller import teller
+from headrace.features.tell.teller import teller
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

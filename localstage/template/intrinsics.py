@@ -29,6 +29,7 @@ class Resolver:
         self._region = region
         self._resources: Mapping[str, Any] = document["Resources"]
         self._conditions: Mapping[str, Any] = document.get("Conditions") or {}
+        self._mappings: Mapping[str, Any] = document.get("Mappings") or {}
         stack = f"arn:{PARTITION}:cloudformation:{region}:{attributes.live.account}:stack/{STACK}/local"
         self._named: dict[str, Any] = {
             "AWS::Region": region,
@@ -134,6 +135,10 @@ class Resolver:
         index, items = self.value(argument)
         return items[int(index)]
 
+    def _find_in_map(self, argument: Any) -> Any:
+        name, first, second = self.value(argument)
+        return self._mappings[name][first][second]
+
     def _split(self, argument: Any) -> list[str]:
         delimiter, text = self.value(argument)
         return as_text(text).split(delimiter)
@@ -159,6 +164,7 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::GetAtt": Resolver._get_att,
     "Fn::Sub": Resolver._sub,
     "Fn::Join": Resolver._join,
+    "Fn::FindInMap": Resolver._find_in_map,
     "Fn::Select": Resolver._select,
     "Fn::Split": Resolver._split,
     "Fn::If": Resolver._if,

@@ -23,16 +23,14 @@ def read_mappings(
 ) -> tuple[dict[str, RabbitMqMapping], dict[str, SqsMapping], dict[str, StreamMapping]]:
     """The event source mappings on a RabbitMQ broker, on queues, and on streams of tables, without disabled ones.
 
-    Those of nested stacks that get a ``BrokerArn`` are among them, with the id of their stack before their own; the
-    templates of nested stacks are in ``root``.
+    Those of nested stacks are among them, with the id of their stack before their own; their templates are in ``root``.
 
     Raises:
         TemplateError: another source, or a setting that Lambda refuses.
     """
     mappings = stack.read(_MAPPING, lambda id, one: _mapping(stack, id, one))
     for id, one in stack.present.items():
-        if one["Type"] == "AWS::CloudFormation::Stack" and "BrokerArn" in one["Properties"]["Parameters"]:
-            inner = _nested(stack, id, root)
+        if one["Type"] == "AWS::CloudFormation::Stack" and (inner := _nested(stack, id, root)) is not None:
             mappings |= {f"{id}{name}": _mapping(stack, f"{id}{name}", each) for name, each in inner.all(_MAPPING)}
     return (
         {id: one for id, one in mappings.items() if isinstance(one, RabbitMqMapping)},
@@ -41,13 +39,16 @@ def read_mappings(
     )
 
 
-def _nested(stack: Stack, id: str, root: Path) -> Stack:
+def _nested(stack: Stack, id: str, root: Path) -> Stack | None:
+    """A nested stack; ``None`` if it has no mappings."""
     from localstage.template.document import parse  # only here: a template without nested mappings needs no YAML
 
-    properties = stack.properties(id)
-    path = root / properties["TemplateURL"]
-    given = {name: as_text(value) for name, value in properties["Parameters"].items()}
-    document = parse(path.read_text(encoding="utf-8"), path, given)
+    path = root / stack.present[id]["Properties"]["TemplateURL"]
+    text = path.read_text(encoding="utf-8")
+    if _MAPPING not in text:
+        return None
+    given = {name: as_text(value) for name, value in stack.properties(id)["Parameters"].items()}
+    document = parse(text, path, given)
     return Stack(document, stack.resolver.nested(document, parameters.values(document["Parameters"], given)))
 
 

@@ -8,34 +8,33 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.core.people import Step, lines_of
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
-from headrace.erasure.chat import ChatEraser
-from headrace.erasure.dead_letters import LetterEraser
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.eraser import Eraser, rounds_of
-from headrace.erasure.people import USER, Person, PersonHashes
-from headrace.erasure.rooms import RoomsEraser
-from headrace.erasure.screen import ErasureScreen
-from headrace.erasure.sqs import read_task
-from headrace.erasure.tasks import Task
-from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.exporter import Exporter
-from headrace.exports.room import RoomSources
-from headrace.exports.tasks import Task as ExportTask
-from headrace.exports.user import UserSources
-from headrace.exports.withdrawal import ExportEraser
 from headrace.features.ads import people as ads
 from headrace.features.ads.stream import ADS
+from headrace.features.analytics.late_events import mark
 from headrace.features.attachments.people import erase_files, files_of_room, files_of_user
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
 from headrace.features.edits.people import erase_changes, exported
+from headrace.features.invitations.dynamodb import DynamoInvitations
+from headrace.features.people.erasure.chat import ChatEraser
+from headrace.features.people.erasure.dead_letters import LetterEraser
+from headrace.features.people.erasure.eraser import Eraser, rounds_of
+from headrace.features.people.erasure.rooms import RoomsEraser
+from headrace.features.people.erasures import DynamoErasures, Task
+from headrace.features.people.exports.exporter import Exporter
+from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.tasks import DynamoExports
+from headrace.features.people.exports.tasks import Task as ExportTask
+from headrace.features.people.exports.user import UserSources
+from headrace.features.people.exports.withdrawal import erase_exports
+from headrace.features.people.hashes import USER, Person, PersonHashes
+from headrace.features.people.screen import find_erased
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS
@@ -46,9 +45,8 @@ from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
-from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
+from headrace.streams.chat.rooms.consent import Invitation
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-from headrace.streams.chat.rooms.invitations import Invitation
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
 from tests.contract.tables import described, index
@@ -104,30 +102,30 @@ class World:
         self.tasks = Tasks()
         self.retry_lane = MemoryRetryLane(self.clock)
         self.dead = self.retry_lane.dead
-        late = LateEvents(CHAT, self.cache, self.clock, 10)
+        messages = self.table("EMessages")
+        rooms, memberships, connections = map(self.table, ("ERooms", "EMemberships", "EConnections"))
+        clicks, rides = self.table("EClicks"), self.table("ERides")
+        late = partial(mark, CHAT, self.cache, self.clock)
         self.log = MemoryRoomLog(self.cache)
         self.uploads = MemoryFiles()
         self.attachments = memory_attachments(self.uploads)
         self.counts = ReactionCounts(self.changes, self.clock)
         remove = remover(self.changes, lambda: self.attachments, self.counts)
-        chat = ChatEraser(self.dynamodb, "EMessages", remove, self.log, late, self.clock)
+        chat = ChatEraser(messages, remove, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
-        screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
+        self.find = partial(find_erased, self.erasures, self.hashes)
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
-        messages = DynamoMessages(self.dynamodb, "EMessages", "rows")
-        memberships = DynamoTable(self.dynamodb, "EMemberships", "rows")
-        clicks, rides = (DynamoTable(self.dynamodb, name, "rows") for name in ("EClicks", "ERides"))
         steps = [
-            ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
+            partial(erase_exports, messages, memberships, self.exports, self.files, self.hashes),
             partial(erase_files, self.attachments),
             chat.messages,
             partial(erase_reactions, self.changes, self.counts, self.log),
             partial(erase_changes, self.changes, self.clock),
             places.connections,
             places.memberships,
-            partial(ads.erase_clicks, clicks, LateEvents(ADS, self.cache, self.clock, 10)),
+            partial(ads.erase_clicks, clicks, partial(mark, ADS, self.cache, self.clock)),
             partial(ski.erase_rides, rides, MemoryResorts(), self.clock),
-            LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen, STREAMS).dead_letters,
+            LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, self.find, STREAMS).dead_letters,
             places.named_by_others,
             places.rooms,
         ]
@@ -143,11 +141,10 @@ class World:
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
         self.rooms = DynamoRooms(self.dynamodb, "ERooms")
         user = UserSources(
-            self.dynamodb,
-            "EMessages",
-            "ERooms",
-            "EMemberships",
-            "EConnections",
+            messages,
+            rooms,
+            memberships,
+            connections,
             lambda user_id, skier_id: [
                 partial(files_of_user, self.attachments, user_id),
                 exported(self.changes, user_id, "changes", EDITS),
@@ -200,7 +197,7 @@ class World:
         while self.export_tasks.sent:
             each, _ = self.export_tasks.sent.pop(0)
             left = iter([100.0] * parts + [0.0] * 1000)
-            self.exporter.run(read_task(encode(asdict(each)), ExportTask), lambda left=left: next(left))
+            self.exporter.run(ExportTask(**json.loads(encode(asdict(each)))), lambda left=left: next(left))
 
     def table(self, name: str) -> DynamoTable:
         return (DynamoMessages if name.startswith("EMessages") else DynamoTable)(self.dynamodb, name, "rows")

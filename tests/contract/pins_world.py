@@ -20,7 +20,7 @@ from headrace.queues.names import persist_queues
 from headrace.services import live, messages, rooms
 from headrace.stage import chosen, registry
 from headrace.streams.chat.message_row import place_of
-from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.chat.stream import item_of
 from tests.contract.tables import MESSAGES, described
@@ -41,7 +41,7 @@ def play() -> None:
     live.live_hook = lambda: SimpleNamespace(push=lambda _rows, **_: True)
     rooms.rooms().create(Room("kitchen", "members", "group", iso(clock.now()), "alice"))
     for user in ("alice", "bob"):
-        event = rooms.memberships().get(user, "kitchen").counted_join(clock.now())
+        event = membership_event(iso(clock.now()), "kitchen")
         rooms.memberships().add(Change(user_id=user, room_id="kitchen", kind="join", event=event))
     table = messages.message_table()
     raw, sender = {"roomId": "kitchen", "message": "hello"}, SenderContext("bob", "Bob", False, clock.now())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from faults.harness.services import rabbitmqctl
+from headrace.features.operations.probe import PROBE
 from headrace.stage.registry import STREAMS
-from headrace.streams.probe import PROBE
 from tests.e2e.clients import Client, unique, until
 from tests.e2e.conftest import RunningStage
 

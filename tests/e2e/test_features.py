@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import PORTS, ROOT, RunningStage, fresh_stage
 
 TEMPLATE = ROOT / "template.yaml"
 
 
-@pytest.mark.long
+GONE = ("/analytics/window", "/ads/a/clicks", "/resorts", "/users/alice/invitations", "/dead-letters", "/exports/a")
+"""Routes of functions that a stage without features has not."""
+
+
 def test_edits_and_reactions_are_there_again_after_a_stage_without_them() -> None:
     stage = fresh_stage("features", TEMPLATE)
     try:
@@ -33,6 +34,7 @@ def test_edits_and_reactions_are_there_again_after_a_stage_without_them() -> Non
         assert (found["message"], found["reactions"]) == ("hello", {"+1": 1})
         for method, where in (("PATCH", one), ("PUT", f"{one}/reaction"), ("GET", f"{one}/versions")):
             assert alice.http(method, where, None if method == "GET" else {"message": "x", "value": "x"})[0] == 404
+        assert [each for each in GONE if status_of(alice, each) != 404] == []
         assert alice.http("POST", "/messages/batch", {"events": [message(room, "more")]})[0] == 202
         until(lambda: shown(alice, path), lambda found: len(found) == 2)
         stage.stop()
@@ -44,6 +46,12 @@ def test_edits_and_reactions_are_there_again_after_a_stage_without_them() -> Non
         until(lambda: shown(alice, path)[-1].get("reactions"), lambda found: found == {"+2": 1})
     finally:
         stage.stop()
+
+
+def status_of(client: Client, path: str) -> int:
+    """The status of an answer, which may be one that the description does not have."""
+    headers = {"authorization": f"Bearer {client.token}"}
+    return int(client.pool.request("GET", client.stage.where["http_url"] + path, headers=headers).status)
 
 
 def shown(client: Client, path: str) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from headrace.features.operations.probe import PROBE
 from headrace.queues.names import persist_queues
 from headrace.stage.registry import STREAMS
-from headrace.streams.probe import PROBE
 from tests.e2e.clients import Client, until
 from tests.e2e.conftest import RunningStage
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import redis
 
-from headrace.delivery.archive import Newest, unpack
+from headrace.features.archive.bucket import Newest, unpack
 from headrace.storage.dynamodb.client import from_wire
 from headrace.storage.s3 import S3Objects
 from loadtest.client.stage_template import write_template

@@ -11,11 +11,11 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.features.edits.change import Change as MessageChange
 from headrace.features.edits.change import edits_of, partition
+from headrace.features.invitations.dynamodb import OPEN_LIMIT, UNOPENED_LIMIT, too_many
 from headrace.features.reactions.reaction import reactions_partition
 from headrace.streams.chat.message_row import AWAITED, CHANGE_KEY, REACTIONS_AT, SHOWN_REACTIONS, is_message
 from headrace.streams.chat.messages.positions import STORED_AT
-from headrace.streams.chat.rooms.channels import Changed
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, too_many
+from headrace.streams.chat.rooms.consent import Invitation
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -267,16 +267,6 @@ class MemoryInvitations:
         )
         found = others[:limit]
         return [(each, self.blocks_since[user_id, each]) for each in found], found[-1] if len(others) > limit else None
-
-
-class SilentChannels:
-    """:class:`~headrace.streams.chat.rooms.channels.Channels` that no user follows."""
-
-    def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
-        pass
-
-    def restart(self, room_id: str) -> None:
-        pass
 
 
 class MemoryChanges:

@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.caller import Caller
-from headrace.core.keys import channel_user, room_key
+from headrace.core.keys import channel_user, newest_page, room_key
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     NONE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -16,10 +16,7 @@ from headrace.core.errors import (
 )
 from headrace.core.times import SECOND, Clock
 from headrace.queues.ports import (
-    ANNOUNCED_AT_ONCE,
-    ANNOUNCED_BYTES,
     RECEIVE_LIMIT,
-    Announcement,
     Outcome,
     Outgoing,
     ReceivedLetter,
@@ -176,28 +173,6 @@ class MemoryQueue:
         if self.unavailable:
             return []
         return [message for message in self.messages if receipt and message.receipt == receipt]
-
-
-class MemoryTarget:
-    """``taken`` has what was told, in order. ``down``: it refuses everything.
-
-    ``refuses`` picks those of a call that are refused; with ``kept`` they are taken nevertheless.
-    """
-
-    def __init__(self) -> None:
-        self.taken: list[Announcement] = []
-        self.calls = 0
-        self.down = False
-        self.refuses: Callable[[Announcement], bool] = lambda _: False
-        self.kept = False
-
-    def send(self, announcements: Sequence[Announcement]) -> list[str | None]:
-        assert len(announcements) <= ANNOUNCED_AT_ONCE
-        assert sum(len(each.body) for each in announcements) <= ANNOUNCED_BYTES
-        self.calls += 1
-        refused = [self.down or self.refuses(each) for each in announcements]
-        self.taken += [each for each, no in zip(announcements, refused, strict=True) if not no or self.kept]
-        return ["Down" if no else None for no in refused]
 
 
 class MemoryRetryLane:

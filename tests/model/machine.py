@@ -22,7 +22,7 @@ from headrace.core.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
-from headrace.operations.dead_letter import STORABLE
+from headrace.features.operations.dead_letter import STORABLE
 from tests.model.base import RECEIVES
 from tests.model.clients import Clients, calls, queues, when
 from tests.model.ledger import events_in

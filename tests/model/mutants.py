@@ -16,7 +16,7 @@ from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreUnavai
 from headrace.delivery import persister, retry_schedule
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
-from headrace.operations.dead_letters import DeadLetters
+from headrace.features.operations.dead_letters import DeadLetters
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat import stream as chat
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from headrace.analytics import generations
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
+from headrace.features.analytics import late_events
 from tests.model.mutants import Mutant
 
 
 def late_events_ignore_the_failure(patch: pytest.MonkeyPatch) -> None:
     """The cache does not take the mark, and the failure is not reported."""
-    stored = generations.LateEvents.after_store
-
-    def best_effort(self: generations.LateEvents, *arguments: Any) -> Sequence[None]:
-        return [None for _ in stored(self, *arguments)]
-
-    patch.setattr(generations.LateEvents, "after_store", best_effort)
+    mark = late_events.mark
+    patch.setattr(late_events, "mark", lambda *arguments: [None for _ in mark(*arguments)])
 
 
 def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None:
@@ -52,7 +47,7 @@ def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
 
 def only_the_shortest_slot_is_marked(patch: pytest.MonkeyPatch) -> None:
     """The hour and the day, which are merged from shorter slots, never count the event."""
-    patch.setattr(generations, "STEPS", generations.STEPS[:1])
+    patch.setattr(late_events, "STEPS", late_events.STEPS[:1])
 
 
 NOT_MARKED = "not marked"

@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from headrace.core.errors import HeadraceError, StoreUnavailable
 from headrace.core.times import iso
-from headrace.streams.chat.rooms import invitations
+from headrace.features.invitations import consent
 from headrace.streams.chat.rooms.rooms import RoomAccess, effective_role
 from tests.fakes.clock import FixedClock
 from tests.worlds.room_world import GROUP, OLD, TRUSTED, RoomWorld, caller
@@ -286,7 +286,7 @@ def owned(state: State) -> set[tuple[str, str]]:
 
 
 def check(groups: Sequence[tuple[Sequence[Asked], Sequence[int]]]) -> None:
-    with patch.object(invitations, "ADDED_LIMIT", 1000):
+    with patch.object(consent, "ADDED_LIMIT", 1000):
         stage = Stage()
         possible = {State(frozenset({("carol", "owner"), ("mallory", "owner")}))}
         for now, (group, schedule) in enumerate(groups):

@@ -11,21 +11,21 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import ListRequest, PageRequest
 from headrace.api.params import UserPath
 from headrace.core.json import encode_object
-from headrace.exports.room import RoomSources
-from headrace.exports.tasks import ROOM as OF_A_ROOM
-from headrace.exports.tasks import Task
-from headrace.exports.user import UserSources
 from headrace.features.edits.versions import VersionServices, list_versions
+from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.tasks import ROOM as OF_A_ROOM
+from headrace.features.people.exports.tasks import Task
+from headrace.features.people.exports.user import UserSources
 from headrace.features.reactions.reactors import list_reactions
 from headrace.features.replies.routes import list_replies
-from headrace.stage.registry import tells
+from headrace.features.tell.told import tells
+from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
+from headrace.features.unread.walks import Walks
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.messages.walks import Walks
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.requests import request_of
@@ -58,8 +58,8 @@ class Readers:
         reader, cursors = MessageReader(MemoryReader(world.write_path.store.rows)), CursorSigner(b"k" * 32)
         history = History(reader, cursors, TABLE.table, world.clock, world.access, log=world.copies.log)
         walks = Walks(MemoryCache(world.clock))
-        services = world.memberships, world.rooms, reader, cursors, TABLE.table, walks, world.store
-        self._chat = ChatReading(history, *services)
+        self._chat = ChatReading(history, world.rooms, world.store)
+        self._conversations = ConversationServices(history, world.memberships, world.rooms, reader, walks)
         self._versions = VersionServices(self._chat, world.store)
         self._rows: dict[Any, Any] = {}
         self._seen: dict[tuple[str, str], Version] = {}
@@ -105,7 +105,7 @@ class Readers:
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
-        user = UserSources(client, TABLE.table, "", "", "", lambda _user, _skier: [])
+        user = UserSources(rooms, rooms, rooms, rooms, lambda _user, _skier: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))
             rows = [line | {"key": line["timestampSk"]} for page, _ in messages(None) for _, line in page]
@@ -115,7 +115,9 @@ class Readers:
     def _show_conversations(self, items: list[dict[str, Any]]) -> None:
         (found,) = (
             each
-            for each in self._ask(list_conversations, UserPath(userId="alice"), ConversationsQuery())["items"]
+            for each in self._ask(
+                list_conversations, UserPath(userId="alice"), ConversationsQuery(), self._conversations
+            )["items"]
             if each["roomId"] == ROOM
         )
         self._show("last message", [found["lastMessage"]] if found["lastMessage"] else [])

@@ -16,7 +16,7 @@ from hypothesis.stateful import rule
 
 from headrace.core import keys
 from headrace.core.times import SECOND, iso
-from headrace.streams.chat.live.channels import UserChannels
+from headrace.features.channels.channels import UserChannels
 from headrace.streams.chat.rooms import routes
 from headrace_client.channel import Channel
 from tests.model.following import Following, now

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from headrace.api.paging.newest_page_cache import newest_page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.errors import Forbidden, NotFound
+from headrace.core.keys import newest_page
 from tests.model.reading import IDS, ROOMS, START, USERS, Model, Platform, Said, around, one_way, time_of
 from tests.model.running import ASKED, run
 from tests.worlds.history_world import body

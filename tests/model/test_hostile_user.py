@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from headrace.core.keys import direct_room
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
-from headrace.streams.chat.rooms.invitations import Consent
+from headrace.features.invitations.consent import Invitations
 from tests.model.running import ASKED, settings_of
 from tests.worlds.chat_world import LONG, ChatWorld
 from tests.worlds.room_world import DIRECT, GROUP, OPEN
@@ -206,7 +206,7 @@ def test_adding_and_inviting_changes_nothing() -> None:
 
 
 def test_it_finds_that_strangers_add_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Consent, "is_needed", lambda *_: False)
+    monkeypatch.setattr(Invitations, "is_needed", lambda *_: False)
 
     with pytest.raises(AssertionError):
         check(ADDED)

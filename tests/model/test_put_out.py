@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.streams.chat.rooms.invitations import Consent
+from headrace.features.invitations.consent import Invitations
 from tests.fakes.chat import MemoryInvitations
 from tests.model.put_out import GUESTS, SKEWS, Asked, What, check
 from tests.model.running import ASKED, settings_of
@@ -70,7 +70,7 @@ def test_it_finds_an_invitation_that_outlives_its_reason(monkeypatch: pytest.Mon
         ([Asked(("join", "puppet", "puppet", None))], []),
     ]
     check(run)
-    monkeypatch.setattr(Consent, "valid", lambda _, invitation, room: invitation)
+    monkeypatch.setattr(Invitations, "valid", lambda _, invitation, room: invitation)
 
     with pytest.raises(AssertionError):
         check(run)

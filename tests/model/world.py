@@ -6,17 +6,18 @@ import base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
-from headrace.operations.dead_letter import Filter
-from headrace.operations.dead_letters import DeadLetters
+from headrace.features.analytics import late_events
+from headrace.features.operations.dead_letter import Filter
+from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, RetryRecord
 from headrace.queues.rabbitmq.publisher import GuardedPublisher
@@ -28,10 +29,9 @@ from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of
-from tests.model.marks import SETTLE, ChangingStore, MarkedCache
+from tests.model.marks import ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
-from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.senders import CHAT, NOW, TABLE
 
 QUEUES = {"chat": 2}
@@ -80,17 +80,15 @@ class World:
         publisher = GuardedPublisher(self.mortal(self.broker), rule)
         self.writer = GuardedStore(self.mortal(self.store), rule)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
-        late = LateEvents(CHAT, self.mortal(self.cache), self.clock, SETTLE)
+        late = partial(late_events.mark, CHAT, self.mortal(self.cache), self.clock)
         self.persister = Persister(
-            RowWriter(self.writer, {"chat": TABLE}, ((MESSAGE, late.after_store),)),
+            RowWriter(self.writer, {"chat": TABLE}, ((MESSAGE, late),)),
             lane,
             self.clock,
             sleep=self.clock.advance,
         )
         dead = self.mortal(MemoryDeadLane(self.lane.dead))
-        self.letters = DeadLetters(
-            dead, lane, {"chat": TABLE}, self.clock, NO_SCREENS, self.monotonic, self.clock.advance
-        )
+        self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, {}, self.monotonic, self.clock.advance)
 
     def mortal(self, target: object) -> Any:
         """``target``, wrapped so that each of its calls may end the process."""

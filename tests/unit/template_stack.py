@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.core.stream import Stream
+from headrace.stage.chosen import FEATURES
 from headrace.stage.registry import STREAMS
 from localstage.template.document import parse
 from localstage.template.translate import translate
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
+CONDITIONS = {f"Has{each.name.capitalize()}" for each in FEATURES if each.functions}
 CLIENT_STREAMS = [one for one in STREAMS.values() if one.incoming]
 """The streams that clients send to. Each has a table and a group of persist queues."""
 QUEUE_PARAMETERS = {one.name: f"{one.name.capitalize()}Queues" for one in CLIENT_STREAMS}
@@ -40,10 +42,14 @@ class Permission(NamedTuple):
 
 
 class TemplateStack:
-    """Resources by logical id, after AWS's own translation; alarms and mappings also from nested stacks."""
+    """Resources by logical id of a stage with all features, after AWS's own translation; also those of nested stacks.
+
+    Of nested stacks, there are alarms and mappings.
+    """
 
     def __init__(self, state_dir: Path, **overrides: str) -> None:
-        document = translate(TEMPLATE, overrides, "us-east-1", state_dir).document
+        self.document = translate(TEMPLATE, overrides, "us-east-1", state_dir).document
+        document = with_features(self.document)
         self.parameters: dict[str, Any] = document["Parameters"]
         self.resources: dict[str, Any] = document["Resources"]
         self.rules: dict[str, Any] = document["Rules"]
@@ -54,10 +60,19 @@ class TemplateStack:
             for name, one in written["Resources"].items()
             if one["Type"] == "AWS::Serverless::Function"
         }
-        given = self.resources["BrokerMappings"]["Properties"]["Parameters"]
-        path = ROOT / self.resources["BrokerMappings"]["Properties"]["TemplateURL"]
-        mappings = parse(path.read_text(), path, overrides)["Resources"]
-        self.resources |= {name: _substitute(one, given) for name, one in mappings.items()}
+        for stack in ("BrokerMappings", "Changes"):
+            given = {
+                name: one["Fn::If"][1] if "Fn::If" in one else one  # as if both were on
+                for name, one in self.resources[stack]["Properties"]["Parameters"].items()
+            }
+            path = ROOT / self.resources[stack]["Properties"]["TemplateURL"]
+            nested = parse(path.read_text(), path, overrides)
+            for name, one in nested["Resources"].items():
+                self.resources[name] = _substitute(one, given)
+                if "Fn::Select" in (source := self.resources[name]["Properties"]["EventSourceArn"]):
+                    (found, (_, arns)) = source["Fn::Select"][0]["Fn::FindInMap"], source["Fn::Select"][1]["Fn::Join"]
+                    place = nested["Mappings"][found[0]][found[1]][found[2]]
+                    self.resources[name]["Properties"]["EventSourceArn"] = arns[int(place)]
         path = ROOT / self.resources["Monitoring"]["Properties"]["TemplateURL"]
         self.monitoring: dict[str, Any] = parse(path.read_text(), path)
         path = ROOT / self.resources["BrokerAlarms"]["Properties"]["TemplateURL"]
@@ -147,6 +162,18 @@ class TemplateStack:
                 yield from self.resources[arn["Ref"]]["Properties"]["PolicyDocument"]["Statement"]
             else:
                 yield {"Effect": "Allow", "Action": _MANAGED[arn.rpartition("/")[2]], "Resource": "*"}
+
+
+def with_features(node: Any) -> Any:
+    """``node`` of a stage with all features."""
+    match node:
+        case {"Fn::If": [str(name), then, _]} if name in CONDITIONS:
+            return with_features(then)
+        case dict():
+            return {name: with_features(one) for name, one in node.items()}
+        case list():
+            return [with_features(one) for one in node]
+    return node
 
 
 def as_list(node: Any) -> list[Any]:

@@ -18,6 +18,8 @@ from headrace.stage import registry
 from headrace.stage.chosen import FEATURES, module
 from tests.worlds.functions import FUNCTIONS, ROOT
 
+CHANGES = list(registry.STREAMS["chat"].kinds)
+FIELDS = [name for each in FEATURES for name in each.fields]
 LOOK = """
 import importlib.util, json, sys
 from headrace.core.caller import SenderContext
@@ -25,8 +27,7 @@ from headrace.core.envelope import Envelope
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import rows_of
 functions, kinds, fields = map(json.loads, sys.argv[1:])
-from headrace.stage import chosen
-from headrace.stage.registry import STREAMS
+from headrace.stage import chosen, registry
 found = {"routes": {}}
 left_out = {each for feature in chosen.FEATURES if feature not in chosen.CHOSEN for each in feature.functions}
 for function in functions:
@@ -35,32 +36,50 @@ for function in functions:
     spec = importlib.util.spec_from_file_location(function, f"functions/{function}/app.py")
     app = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(app)
-    found["routes"][function] = list(getattr(app, "ROUTES", {}))
+    routes = getattr(app, "ROUTES", {})
+    found["routes"][function] = {key: [*each.body.model_fields] if each.body else [] for key, each in routes.items()}
 found["actions"] = chosen.actions()
 def rows(events):
     envelope = Envelope("chat", "c", "2026-01-01T00:00:00.000000Z", events)
     return rows_of(envelope.encode(), {"chat": TableSettings(table="t")}).rows
+found["streams"] = list(registry.STREAMS)
 found["kinds"] = [row.event["change"] for row in rows([{"change": kind} for kind in kinds])
                   if row.poison.reason != "unknown_kind"]
-plain = STREAMS["chat"].accept({"roomId": "r", "message": "m"}, SenderContext("u", "u", False, 0)).event
+chat = registry.STREAMS["chat"]
+plain = chat.accept({"roomId": "r", "message": "m"}, SenderContext("u", "u", False, 0)).event
 found["fields"] = [name for name, row in zip(fields, rows([plain | {name: 1} for name in fields]))
                    if row.poison.reason != "unknown_kind"]
-found["sent"] = list(STREAMS["chat"].incoming.model_fields)
+found["sent"] = list(chat.incoming.model_fields)
 found["modules"] = [name for name in sys.modules if name.startswith("headrace.features.")]
+from headrace.features.archive.archiver import archived
+from headrace.features.tell.told import tells
+found["followed"] = [*tells(), *sorted(table.name for table in archived().values())]
 print(json.dumps(found))
+"""
+
+
+FIND = """
+from headrace.stage import registry
+from headrace.features.people import screen
+screen.erased = lambda stream, events: {events.index("of an erased user")}
+print(registry.CHOSEN, registry.erased(None, ["of a user", "of an erased user"]))
 """
 
 
 def look(features: str) -> dict[str, Any]:
     """What a stage with these features has."""
+    found: dict[str, Any] = json.loads(run(features, LOOK, *map(json.dumps, (FUNCTIONS, CHANGES, FIELDS))))
+    return found
+
+
+def run(features: str, code: str, *arguments: str) -> str:
+    """The last line that code prints on a stage with these features."""
     environ = {"PYTHONPATH": str(ROOT / "layers" / "headrace"), "PATH": os.environ["PATH"]}
     environ |= {"STAGE_FEATURES": features, "AWS_DEFAULT_REGION": "us-east-1"}
     environ |= dict.fromkeys(("ROOMS_TABLE", "MEMBERSHIPS_TABLE", "CHAT_MESSAGES_TABLE"), "t")
-    names = [FUNCTIONS, list(registry.STREAMS["chat"].kinds), [name for each in FEATURES for name in each.fields]]
-    command = [sys.executable, "-c", LOOK, *map(json.dumps, names)]
+    command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, env=environ, cwd=ROOT, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return done.stdout.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +99,15 @@ def test_a_feature_that_is_left_out_leaves_nothing_of_it(left_out: Feature, whol
     prefixes = tuple(f"headrace.features.{each.name}." for each in gone)
     assert [name for name in found["modules"] if name.startswith(prefixes)] == []
     assert {*whole["routes"]} - {*found["routes"]} == {function for each in gone for function in each.functions}
-    for function in found["routes"]:
+    for function, routes in found["routes"].items():
         left = {key for each in gone for key in declared(each, function)}
-        assert {*whole["routes"][function]} - {*found["routes"][function]} == left, function
+        # Gone, or with fewer fields.
+        assert {key for key, fields in whole["routes"][function].items() if routes.get(key) != fields} == left, function
     assert lost("actions") == {action for each in gone for action in each.actions}
+    assert lost("streams") == {stream.name for stream in registry._parts("STREAM", gone)}
     assert lost("fields") == lost("sent") == {name for each in gone for name in each.fields}
     assert lost("kinds") == {kind for kinds in registry._parts("KINDS", gone) for kind in kinds}
+    assert found["followed"] == whole["followed"], "rows of what is left out are still erased"
 
 
 def declared(feature: Feature, function: str) -> set[str]:
@@ -93,6 +115,10 @@ def declared(feature: Feature, function: str) -> set[str]:
     if function not in feature.routes:
         return set()
     return {*module(feature, feature.routes[function]).ROUTES[function]}
+
+
+def test_events_of_erased_people_are_found_while_every_feature_is_left_out() -> None:
+    assert run("none", FIND) == "() {1}"
 
 
 TWO = (Feature(name="edits"), Feature(name="reactions", needs=("edits",)))

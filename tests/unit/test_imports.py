@@ -21,8 +21,8 @@ from tools.python_client.__main__ import generated
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = tracked(ROOT / "functions", "app.py")
-PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams", "erasure", "exports"]
-PACKAGES += ["stage", "services", "delivery", "features", "operations", "bootstrap"]
+PACKAGES = ["core", "runtime", "storage", "queues", "api", "health", "live", "streams", "stage"]
+PACKAGES += ["services", "delivery", "features", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
 TOP_LEVEL = {

@@ -75,3 +75,6 @@ def test_a_user_is_erased_and_exported_from_every_feature(monkeypatch: pytest.Mo
     steps = [*registry.erases_first(), *registry.erases()]
 
     assert len(steps) == len(registry.exported("ann", "7")) == 5
+    assert registry.archive_steps() == []
+    monkeypatch.setenv("ARCHIVE_BUCKET", "a-bucket")
+    assert len(registry.archive_steps()) == 1

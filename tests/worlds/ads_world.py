@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from headrace.analytics.generations import LateEvents
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, http_handler
 from headrace.core import times
@@ -21,11 +18,14 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.features.ads.addresses import AddressHasher
 from headrace.features.ads.routes import AdsServices
-from headrace.features.ads.storing import taken_back
+from headrace.features.ads.storing import take_back
 from headrace.features.ads.stream import ADS
+from headrace.features.analytics.late_events import mark
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.queues import names
 from headrace.storage.ports import Outcome, Table
-from tests.fakes.ads import MemoryStubs
+from tests.fakes.ads import make_stub
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.secrets import MemorySecrets
@@ -36,8 +36,8 @@ from tests.worlds.ski_world import event
 from tests.worlds.write_path import QUEUES, rabbit_event, sqs_event
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
-START = "2025-11-21T10:00:30.000000Z"
 SETTLE = 10
+START = "2025-11-21T10:00:30.000000Z"
 PRODUCER, USER, READER = "events:write", "chat:write chat:read", "analytics:read"
 SINGLE, BATCH, TAKE_BACK = "POST /ads/{adId}/clicks", "POST /clicks/batch", "POST /clicks/take-back"
 ADDRESS = "203.0.113.7"
@@ -56,7 +56,6 @@ class LaggingStore(MemoryStore):
         self._clock = clock
         self._visible: dict[tuple[Any, ...], int] = {}
         self._leaving: list[tuple[Item, int]] = []
-        self._stubs = MemoryStubs(self, CLICKS.table)
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
         outcomes = super().put_many(table, items)
@@ -70,7 +69,7 @@ class LaggingStore(MemoryStore):
         """Make a row a stub; indexes show the click for ``lag`` seconds more."""
         key = (stub["clickId"], stub["sender"])
         row = self.tables[CLICKS.table].get(key, {})
-        place = self._stubs.take_back(stub)
+        place = make_stub(self, CLICKS.table, stub)
         if "timestampSk" in row:
             self._leaving.append((row, self._clock.now() + round(self.lag * times.SECOND)))
         return place
@@ -95,12 +94,12 @@ class AdsWorld:
         hasher = hasher or AddressHasher(MemorySecrets({"key": "k" * 64}), "key")
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, hash_address=hasher.hashed)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
-        late = LateEvents(ADS, self.cache, self.clock, SETTLE)
+        late = partial(mark, ADS, self.cache, self.clock)
         writer = RowWriter(
             self.store,
             {ADS.name: CLICKS},
-            ((ADS.name, late.after_store),),
-            known=((ADS.name, partial(taken_back, self.store)),),
+            ((ADS.name, late),),
+            known=((ADS.name, partial(take_back, self.store.take_back)),),
         )
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         self.router = self.reader()
@@ -113,7 +112,7 @@ class AdsWorld:
             ranges,
             CursorSigner(b"k" * 32),
             CLICKS.table,
-            Analytics(ADS, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
+            Analytics(ADS, scanner, self.cache, self.clock, sleep=self.clock.advance),
         )
         return http_handler(Api(routes_of("read_ads"), lambda: services, self.clock))
 

@@ -16,14 +16,14 @@ from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
 from headrace.core.times import MINUTE, SECOND, iso
 from headrace.delivery.acceptor import Acceptor
+from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
+from headrace.features.unread.walks import Walks
 from headrace.live.connections import SubscriberHints
 from headrace.live.push_service import PushService
 from headrace.streams.chat.live.subscriptions import Subscriptions
-from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.known import KnownMessages
-from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
@@ -56,10 +56,9 @@ class ChatWorld(RoomWorld):
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
+        self.chat = ChatReading(self.history, self.rooms, self.changes)
         walks = Walks(MemoryCache(self.clock))
-        self.chat = ChatReading(
-            self.history, self.memberships, self.rooms, reader, cursors, TABLE.table, walks, self.changes
-        )
+        self.conversations = ConversationServices(self.history, self.memberships, self.rooms, reader, walks)
 
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""
@@ -101,7 +100,7 @@ class ChatWorld(RoomWorld):
         place = None
         while True:
             asked = UserPath(userId=user), ConversationsQuery(limit=3, before=place)
-            page = list_conversations(self.chat, request_of(caller(user), self.clock.now(), *asked))
+            page = list_conversations(self.conversations, request_of(caller(user), self.clock.now(), *asked))
             found += page["items"]
             if not page["hasMore"]:
                 assert page["complete"]

@@ -7,21 +7,23 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.params import UserPath, read
 from headrace.core.caller import Caller
-from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.messages.conversations import (
+from headrace.features.unread.conversations import (
     DEFAULT_LIMIT,
+    ConversationServices,
     ConversationsQuery,
     list_conversations,
 )
-from headrace.streams.chat.messages.history import ChatReading, History
+from headrace.features.unread.read_marks import ReadMarkBody, mark_read
+from headrace.features.unread.walks import Walks
+from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import ActivityHook
-from headrace.streams.chat.messages.read_marks import ReadMarkBody, mark_read
-from headrace.streams.chat.messages.walks import Walks
+from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.memberships import Change, EventKind, membership_event
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.rooms.routes import RoomServices
-from tests.fakes.chat import MemoryMemberships, MemoryRooms, SilentChannels
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
@@ -58,12 +60,10 @@ class ConversationWorld:
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.marks = RoomServices(
-            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused
+            unused, self.memberships, unused, unused, unused, unused, unused, Channels(), unused, unused, unused
         )
         history = History(self.reader, cursors, "messages", self.clock, unused)
-        self.chat = ChatReading(
-            history, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache), unused
-        )
+        self.chat = ConversationServices(history, self.memberships, self.rooms, self.reader, Walks(self.cache))
 
     def room(self, room_id: str, kind: RoomKind = "members") -> None:
         self.rooms.create(Room(room_id, kind, "group", at(0), "owner"))

@@ -7,8 +7,7 @@ from typing import Any
 
 from headrace.api.router import Api, http_handler
 from headrace.features.edits.deleted_texts import DeletedTexts
-from headrace.operations.dead_letter_texts import LetterBodies
-from headrace.operations.dead_letters import DeadLetters
+from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues.ports import RetryRecord
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.queues import MemoryDeadLane
@@ -21,7 +20,6 @@ LIST = "GET /dead-letters"
 REDRIVE = "POST /dead-letters/redrive"
 DISCARD = "POST /dead-letters/discard"
 ROUTES = routes_of("manage_dead_letters")
-NO_SCREENS = LetterBodies({})
 
 
 class Dead(WritePath):
@@ -32,9 +30,9 @@ class Dead(WritePath):
         self.now = 0.0
         self.lane = MemoryDeadLane(self.retry.dead)
         self.changes = MemoryChanges(self.store.tables[TABLE.table])
-        bodies = LetterBodies({"chat": DeletedTexts(self.changes, lambda: self.now)})
+        screens = {"chat": DeletedTexts(self.changes, lambda: self.now)}
         self.letters = DeadLetters(
-            self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, bodies, lambda: self.now, self.sleep
+            self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, screens, lambda: self.now, self.sleep
         )
         self.router = http_handler(Api(ROUTES, lambda: self.letters, CLOCK))
 

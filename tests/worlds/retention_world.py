@@ -20,7 +20,6 @@ from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.files import memory_attachments
@@ -69,8 +68,7 @@ class RetentionWorld(ChatWorld):
         reader = MessageReader(MemoryReader(self.write_path.store.rows))
         cursors, newest = self.history.cursors, NewestPageCache(self.cache, self.clock)
         history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log)
-        walks = Walks(MemoryCache(self.clock))
-        return ChatReading(history, self.memberships, rooms.table, reader, cursors, TABLE.table, walks, self.changes)
+        return ChatReading(history, rooms.table, self.changes)
 
     def new_persist(self) -> tuple[Hooks, Hooks]:
         """persist_events in a new environment: the hooks before storing, and those after it."""

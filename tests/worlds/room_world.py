@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import replace
 from typing import Any
@@ -11,12 +12,15 @@ from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.features.attachments.uploads import Uploading
+from headrace.features.channels.channels import UserChannels
+from headrace.features.invitations.consent import Invitations
+from headrace.features.invitations.routes import InvitationServices
 from headrace.features.online.routes import OnlineServices
 from headrace.live.connections import SubscriberHints
 from headrace.live.presence import LastChecks
-from headrace.streams.chat.live.channels import UserChannels
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
-from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
+from headrace.streams.chat.messages.room_log import restart
+from headrace.streams.chat.rooms.consent import Consent
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
@@ -79,14 +83,14 @@ class RoomWorld:
         rooms = CachedRooms(self.rooms)
         return RoomGate(rooms, self.memberships, lambda: self.gate_time, by_first_message=by_first_message)
 
-    def environment(self, clock: FixedClock) -> Handler:
+    def environment(self, clock: FixedClock, *, has_invitations: bool = True) -> Handler:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
         hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
         log = MemoryRoomLog(self.marks)
         channels = UserChannels(log, hints, self.live, clock)
         joins = Joins(self.memberships, CHAT, self.acceptor, channels)
-        consent = Consent(self.invitations, self.memberships, rooms)
+        consent = Invitations(self.invitations, self.memberships, rooms) if has_invitations else Consent()
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(
             rooms,
@@ -97,6 +101,7 @@ class RoomWorld:
             consent,
             joins,
             channels,
+            functools.partial(restart, log),
             lambda: cursors,
             TABLE.retention_days,
         )
@@ -110,7 +115,7 @@ class RoomWorld:
 
     def invitation_routes(self) -> Handler:
         """manage_invitations."""
-        consent = Consent(self.invitations, self.memberships, CachedRooms(self.rooms))
+        consent = Invitations(self.invitations, self.memberships, CachedRooms(self.rooms))
         service = InvitationServices(consent, CursorSigner(b"k" * 32))
         return http_handler(Api(routes_of("manage_invitations"), lambda: service, self.clock))
 

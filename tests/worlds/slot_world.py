@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, cast
 
-from headrace.analytics import responses
-from headrace.analytics.generations import LateEvents
-from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
 from headrace.core.stream import Shards, Stream
+from headrace.features.analytics import responses
+from headrace.features.analytics.late_events import mark
+from headrace.features.analytics.requests import WindowRequest
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.storage.ports import Columns, Query
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
@@ -60,7 +61,7 @@ class SlotWorld:
         self.busy = False
         self.cache.between = self._between
         self.columns = MemoryColumns(self._seen, page)
-        self.late = LateEvents(CHAT, self.cache, self.clock, SETTLE)
+        self.late = partial(mark, CHAT, self.cache, self.clock)
         self.readers = [self.reader() for _ in range(readers)]
 
     def reader(self, shards: int | None = None) -> Analytics:
@@ -68,7 +69,7 @@ class SlotWorld:
         scanner = Scanner(self.columns, "Messages", self.clock, parallel=1)
         number = shards or self.shards
         stream = CHAT.with_time_shards(Shards(write=number, read=number))
-        return Analytics(stream, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
+        return Analytics(stream, scanner, self.cache, self.clock, sleep=self.clock.advance)
 
     def row(self, at: int, user: str = "u0", room: str = "r0", message_id: str = "m0", expires: int = 0) -> Row:
         """A row at ``at`` microseconds."""
@@ -91,7 +92,7 @@ class SlotWorld:
         self.visible[key] = min(self.visible.get(key, 10**18), now + round(self.lag * times.SECOND))
         self.marked_at.setdefault(key, None)
         self._between()
-        (failure,) = self.late.after_store([row])
+        (failure,) = self.late([row])
         if failure is None:
             if self.marked_at[key] is None:
                 self.marked_at[key] = self.clock.now()

@@ -7,8 +7,8 @@ from typing import Any
 from headrace.api.authorizer import REFUSALS
 from headrace.api.params import names_of
 from headrace.core.caller import SUBPROTOCOL
+from headrace.features.channels.channels import Changes
 from headrace.features.signals.routes import Signal
-from headrace.streams.chat.live.channels import Changes
 from headrace.streams.chat.live.frames import Acks, Messages
 from tools.api_reference.examples import examples_of
 from tools.api_reference.openapi import COMMON, VERSION

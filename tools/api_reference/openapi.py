@@ -11,7 +11,7 @@ from headrace.api.responses import refusal
 from headrace.core.errors import HeadraceError, InvalidRequest, UserError
 from tools.api_reference import results
 from tools.api_reference.examples import Example, examples_of
-from tools.api_reference.names import event_name, operation_id, title
+from tools.api_reference.names import OPERATION_IDS, event_name, operation_id, title
 from tools.api_reference.routes import TITLES, Declared, error_kinds, has_pause, http_routes, mapping, plain
 from tools.api_reference.schemas import Models, Schema, parameter, references
 from tools.api_reference.texts import text
@@ -38,7 +38,8 @@ REFUSING = (400, 403, 404, 429, 503)
 
 def openapi() -> dict[str, Any]:
     """The document, with every route of every function."""
-    routes = http_routes()
+    known = [*OPERATION_IDS]
+    routes = sorted(http_routes(), key=lambda each: known.index(each.key) if each.key in known else len(known))
     models = Models(routes)
     paths: dict[str, dict[str, Any]] = {}
     areas = list(dict.fromkeys([*TITLES, *(each.area for each in routes)]))

@@ -36,6 +36,8 @@ TITLES = {
     "exports": "Exports of users and rooms",
 }
 """The title of each area of the API, in the order of the reference. A test demands these names of a new route."""
+AREAS = {"health": "operations"}
+"""The areas of packages that have another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Declared:
         """The section of the reference: a stream, ``analytics`` or ``operations``."""
         if self.route.stream is not None:
             return self.route.stream.name
-        package = self.route.function.__module__.split(".")
+        package = [AREAS.get(each, each) for each in self.route.function.__module__.split(".")]
         return next((each for each in package if each in TITLES), "chat")
 
     @property

@@ -20,6 +20,8 @@ DISK_GB = {"SINGLE_INSTANCE": 200, "mq.m7g.medium": 5, "mq.m7g.large": 15, "mq.m
 ON_DEMAND_UNITS = 4_000
 """Write units a second of a new on-demand table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
 warm-throughput.html)."""
+OF_FEATURES = "Has"
+"""How the names of the conditions of features begin; a stage has all features."""
 _NOWHERE = Live("", "", 0, "", "", "", "", "", "")
 
 
@@ -105,13 +107,18 @@ def _paid(endpoint: dict[str, Any]) -> bool:
 def _alarms(template: str) -> list[dict[str, Any]]:
     path = ROOT / "templates" / template
     resources = parse(path.read_text(encoding="utf-8"), path)["Resources"].values()
-    return [one["Properties"] for one in resources if "Alarm" in one["Type"] and "Condition" not in one]
+    return [
+        one["Properties"]
+        for one in resources
+        if "Alarm" in one["Type"] and one.get("Condition", OF_FEATURES).startswith(OF_FEATURES)
+    ]
 
 
 def _metrics(alarm: dict[str, Any], nodes: int) -> int:
     """The metrics of an alarm: a query reads that of each node of the broker. An alarm of others costs as five."""
     if "AlarmRule" in alarm:
         return 5
-    parts = [each["Fn::If"][1 if nodes > 1 else 2] if "Fn::If" in each else each for each in alarm.get("Metrics", ())]
+    chosen = (each.get("Fn::If", ["", each, each]) for each in alarm.get("Metrics", ()))
+    parts = [then if nodes > 1 or condition.startswith(OF_FEATURES) else other for condition, then, other in chosen]
     queries = sum("SELECT" in str(each.get("Expression")) for each in parts)
     return max(1, sum("MetricStat" in each for each in parts) + queries * nodes)

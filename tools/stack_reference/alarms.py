@@ -30,8 +30,9 @@ def _metrics(alarm: dict[str, Any]) -> str:
 
 
 def _stats(alarm: dict[str, Any]) -> list[dict[str, Any]]:
-    """The metrics of an alarm. Of a broker's node, that of a single node: a cluster is asked for its worst one."""
-    found = (one["Fn::If"][2] if "Fn::If" in one else one for one in alarm["Metrics"])
+    """The metrics of an alarm, with all features. Of a single broker node: a cluster is asked for its worst one."""
+    chosen = (one.get("Fn::If", ["", one, one]) for one in alarm["Metrics"])
+    found = (then if condition.startswith("Has") else otherwise for condition, then, otherwise in chosen)
     return [one["MetricStat"] for one in found if "MetricStat" in one]
 
 

@@ -123,14 +123,14 @@ class Operations:
         )
 
     @operation
-    def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> Request[types.ReadMark]:
-        """Move the caller's read mark in a room forward."""
-        return Request("PUT", f"/rooms/{_segment(room_id)}/read", body=body)
-
-    @operation
     def start_upload(self, room_id: str | int, body: types.UploadRequest) -> Request[types.Upload]:
         """Get the address to upload a file at, for a message in this room."""
         return Request("POST", f"/rooms/{_segment(room_id)}/attachments", body=body)
+
+    @operation
+    def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> Request[types.ReadMark]:
+        """Move the caller's read mark in a room forward."""
+        return Request("PUT", f"/rooms/{_segment(room_id)}/read", body=body)
 
     @operation
     def list_online(self, room_id: str | int) -> Request[types.Online]:
@@ -173,6 +173,28 @@ class Operations:
         return Request("POST", f"/rooms/{_segment(room_id)}/messages", body=body)
 
     @operation
+    def list_replies(
+        self,
+        room_id: str | int,
+        key: str | int,
+        *,
+        limit: int | None = None,
+        after: types.Cursor | None = None,
+        cursor: types.Cursor | None = None,
+    ) -> Request[types.ReplyPage]:
+        """List the replies to a message, oldest first, as far as the caller may read them."""
+        return Request(
+            "GET",
+            f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/replies",
+            query={"limit": limit, "after": after, "cursor": cursor},
+        )
+
+    @operation
+    def list_attachments(self, room_id: str | int, key: str | int) -> Request[types.LinkedAttachments]:
+        """List the attachments of a message with new addresses to read them at."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/attachments")
+
+    @operation
     def list_user_messages(
         self,
         user_id: str | int,
@@ -213,28 +235,6 @@ class Operations:
         return Request(
             "GET", f"/users/{_segment(user_id)}/rooms", query={"limit": limit, "before": before, "cursor": cursor}
         )
-
-    @operation
-    def list_replies(
-        self,
-        room_id: str | int,
-        key: str | int,
-        *,
-        limit: int | None = None,
-        after: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> Request[types.ReplyPage]:
-        """List the replies to a message, oldest first, as far as the caller may read them."""
-        return Request(
-            "GET",
-            f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/replies",
-            query={"limit": limit, "after": after, "cursor": cursor},
-        )
-
-    @operation
-    def list_attachments(self, room_id: str | int, key: str | int) -> Request[types.LinkedAttachments]:
-        """List the attachments of a message with new addresses to read them at."""
-        return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/attachments")
 
     @operation
     def list_versions(self, room_id: str | int, key: str | int) -> Request[types.Versions]:

@@ -7,16 +7,13 @@ A package imports only packages above it in this map:
     storage     tables and the cache: ports, adapters for DynamoDB and Redis
     queues      the broker, the retry queue and the dead-letter queue: ports, RabbitMQ, SQS
     api         both protocols: router, parameters, authentication, responses, paging
-    analytics   totals, series and top lists over any window of a stream
+    health      health, status and the states of circuit breakers
     live        WebSocket connections, and pushes to them
-    streams     the events that every stage has: chat, with its rooms, and probes
-    erasure     what is erased with a user, and what never comes back
-    exports     everything that is held about a user, or a room, as files to download
+    streams     the events that every stage has: chat, with its rooms
     stage       the features and streams of a stage, and what features add to the core
     services    objects that several functions and features use
     delivery    from clients to the tables: accept, publish, store, retry
-    features    what can be left out: one folder each, such as edits and ski, which plugs into the packages above
-    operations  health, status, probes, dead letters, the parking queue
+    features    what can be left out, such as reactions; one folder each, which plugs into the packages above
     bootstrap   builds the functions
 
 ``functions/<verb_noun>/app.py`` names its routes and takes their services from ``bootstrap``. Only ``services``,

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
-from headrace.features.ads.dynamodb import DynamoStubs
 from headrace.features.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
+from headrace.features.ads.storing import MakeStub, make_stub
 from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.windows import Analytics
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import EXISTS, Store, Table
 from headrace.storage.redis import RedisCache, connect
 from tests.contract.redis_node import RedisNode
 from tests.contract.tables import described, index, made
-from tests.fakes.ads import MemoryStubs
+from tests.fakes.ads import make_stub as make_memory_stub
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
@@ -115,7 +117,7 @@ def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisN
 
     def query() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, clock, 4)
-        analytics = Analytics(ADS, scanner, cache, clock, 10)
+        analytics = Analytics(ADS, scanner, cache, clock)
         of_ad = _ask(stats, clock, analytics, {"adId": "ad-1"}, {**window, "step": "60"})
         of_all = _ask(top, clock, analytics, {}, {**window, "top": "2"})
         return of_ad, of_all, analytics.scanner.units
@@ -135,17 +137,21 @@ def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisN
     assert (cold > 0, warm) == (True, 0)
 
 
+def _clicks() -> DynamoTable:
+    return DynamoTable(client("dynamodb"), CLICKS.table, "clicks")
+
+
 @pytest.fixture(params=["memory", "dynamodb"])
-def stubs(request: pytest.FixtureRequest) -> tuple[Store, DynamoStubs]:
+def stubs(request: pytest.FixtureRequest) -> tuple[Store, MakeStub]:
     if request.param == "memory":
         store = MemoryStore()
-        return store, MemoryStubs(store, CLICKS.table)
+        return store, partial(make_memory_stub, store, CLICKS.table)
     request.getfixturevalue("table")
-    return DynamoStore(writing_client()), DynamoStubs(client("dynamodb"), CLICKS.table)
+    return DynamoStore(writing_client()), partial(make_stub, _clicks())
 
 
-def test_a_click_that_is_taken_back_becomes_a_stub_that_no_click_replaces(stubs: tuple[Store, DynamoStubs]) -> None:
-    store, taken_back = stubs
+def test_a_click_that_is_taken_back_becomes_a_stub_that_no_click_replaces(stubs: tuple[Store, MakeStub]) -> None:
+    store, make = stubs
     table = Table(CLICKS.table, (ADS.partition_key, ADS.sort_key))
     click = {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": times.iso(START), "clickId": "c-1"}
     row = ADS.item(ADS.accept(click, SERVER).event, START, CLICKS)
@@ -154,8 +160,8 @@ def test_a_click_that_is_taken_back_becomes_a_stub_that_no_click_replaces(stubs:
 
     assert store.put_many(table, [row]) == [None]
     for _ in range(2):
-        assert taken_back.take_back(stub) == row["timestampSk"]
-        assert taken_back.take_back(early) == ""
+        assert make(stub) == row["timestampSk"]
+        assert make(early) == ""
         assert store.put_many(table, [row, {**row, "clickId": "c-2"}, stub, early]) == [EXISTS] * 4
 
 
@@ -164,7 +170,7 @@ def test_a_stub_is_in_no_index_and_nothing_of_the_click_is_left(table: Any) -> N
     rows = table.scan(TableName=CLICKS.table)["Items"]
     for row in rows:
         stub = {"clickId": row["clickId"]["S"], "sender": row["sender"]["S"], "takenBack": True}
-        DynamoStubs(client("dynamodb"), CLICKS.table).take_back(stub)
+        make_stub(_clicks(), stub)
     _store(range(3))
 
     left = table.scan(TableName=CLICKS.table)["Items"]

@@ -10,11 +10,11 @@ import pytest
 
 from headrace.core.errors import Conflict
 from headrace.core.times import iso
+from headrace.features.invitations.dynamodb import JOIN_TIME, OPEN_LIMIT, UNOPENED_LIMIT, DynamoInvitations
 from headrace.runtime.aws import client
-from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
+from headrace.streams.chat.rooms.consent import Invitation
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, Invitations
-from headrace.streams.chat.rooms.memberships import JOIN_TIME, Change, membership_event
+from headrace.streams.chat.rooms.memberships import Change, membership_event
 from tests.contract.chat.conftest import MEMBERSHIPS
 from tests.fakes.chat import MemoryInvitations
 
@@ -23,7 +23,7 @@ LATER = iso(1_763_719_259_000_000)
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
-def invitations(request: pytest.FixtureRequest) -> Invitations:
+def invitations(request: pytest.FixtureRequest) -> Any:
     if request.param == "memory":
         return MemoryInvitations()
     request.getfixturevalue("tables")
@@ -34,7 +34,7 @@ def invitation(room_id: str = "kitchen", inviter: str = "alice", user_id: str = 
     return Invitation(user_id, room_id, inviter, at, "member")
 
 
-def test_an_invitation_is_open_until_it_is_removed(invitations: Invitations) -> None:
+def test_an_invitation_is_open_until_it_is_removed(invitations: Any) -> None:
     assert invitations.get("bob", "kitchen") is None
     invitations.add(invitation())
     assert invitations.get("bob", "kitchen") == invitation()
@@ -45,7 +45,7 @@ def test_an_invitation_is_open_until_it_is_removed(invitations: Invitations) -> 
     assert invitations.get("bob", "kitchen") is None
 
 
-def test_an_invitation_is_accepted_until_it_is_withdrawn_or_replaced(invitations: Invitations) -> None:
+def test_an_invitation_is_accepted_until_it_is_withdrawn_or_replaced(invitations: Any) -> None:
     invitations.add(invitation())
     assert invitations.withdraw(invitation())
     assert not invitations.accept(invitation())
@@ -61,7 +61,7 @@ def test_an_invitation_is_accepted_until_it_is_withdrawn_or_replaced(invitations
     assert invitations.accept(invitation(inviter="carol")), "an interrupted acceptance is repeated"
 
 
-def test_an_accepted_invitation_cannot_be_withdrawn_also_if_another_one_replaced_it(invitations: Invitations) -> None:
+def test_an_accepted_invitation_cannot_be_withdrawn_also_if_another_one_replaced_it(invitations: Any) -> None:
     invitations.add(invitation())
     assert invitations.accept(invitation())
     assert not invitations.withdraw(invitation())
@@ -77,7 +77,7 @@ def test_an_accepted_invitation_cannot_be_withdrawn_also_if_another_one_replaced
     assert invitations.withdraw(invitation()), "the mark went with the invitation"
 
 
-def test_invitations_to_a_room_are_paged_by_user_and_no_inviter_is_among_them(invitations: Invitations) -> None:
+def test_invitations_to_a_room_are_paged_by_user_and_no_inviter_is_among_them(invitations: Any) -> None:
     users = ["abe", "bob", "z\u00f6e"]
     for user_id in reversed(users):
         invitations.add(invitation(user_id=user_id))
@@ -92,7 +92,7 @@ def test_invitations_to_a_room_are_paged_by_user_and_no_inviter_is_among_them(in
     assert invitations.of_room("cellar", None, 2) == ([], None)
 
 
-def test_invitations_are_paged_by_room_and_no_other_users_are_among_them(invitations: Invitations) -> None:
+def test_invitations_are_paged_by_room_and_no_other_users_are_among_them(invitations: Any) -> None:
     rooms = ["attic", "cellar", "k\u00fcche", "~"]
     for room_id in reversed(rooms):
         invitations.add(invitation(room_id))
@@ -106,7 +106,7 @@ def test_invitations_are_paged_by_room_and_no_other_users_are_among_them(invitat
     assert (more, end) == (True, False)
 
 
-def test_open_invitations_of_one_inviter_are_bounded_and_closed_ones_do_not_count(invitations: Invitations) -> None:
+def test_open_invitations_of_one_inviter_are_bounded_and_closed_ones_do_not_count(invitations: Any) -> None:
     for number in range(OPEN_LIMIT):
         invitations.add(invitation(f"room-{number}"))
     invitations.add(invitation("room-0"))
@@ -146,7 +146,7 @@ def test_requests_at_the_same_time_make_a_bounded_number_of_invitations_together
     assert len(refused) == 10
 
 
-def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations) -> None:
+def test_an_interrupted_removal_does_not_count_for_ever(invitations: Any) -> None:
     for number in range(OPEN_LIMIT):
         invitations.add(invitation(f"room-{number}"))
     if isinstance(invitations, DynamoInvitations):
@@ -161,7 +161,7 @@ def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations
     assert invitations.get("bob", "another") == another
 
 
-def test_rooms_to_which_one_user_adds_another_are_bounded_also_at_the_same_time(invitations: Invitations) -> None:
+def test_rooms_to_which_one_user_adds_another_are_bounded_also_at_the_same_time(invitations: Any) -> None:
     def count(number: int, inviter: str = "alice", ended: frozenset[str] = frozenset()) -> bool:
         join = membership_event(AT, f"room-{number}")
         return invitations.count_added("bob", inviter, join, lambda counted: counted & ended)
@@ -180,7 +180,7 @@ def test_rooms_to_which_one_user_adds_another_are_bounded_also_at_the_same_time(
     assert not count(first, "carol"), "the user blocks them"
 
 
-def test_the_invitations_of_a_blocked_inviter_are_gone_and_new_ones_are_stored(invitations: Invitations) -> None:
+def test_the_invitations_of_a_blocked_inviter_are_gone_and_new_ones_are_stored(invitations: Any) -> None:
     invitations.add(invitation("kitchen"))
     invitations.add(invitation("attic", inviter="carol"))
 
@@ -198,7 +198,7 @@ def test_the_invitations_of_a_blocked_inviter_are_gone_and_new_ones_are_stored(i
     assert invitations.blocked("bob", None, 9) == ([], None)
 
 
-def test_an_invitation_that_another_inviter_made_since_survives_a_block(invitations: Invitations) -> None:
+def test_an_invitation_that_another_inviter_made_since_survives_a_block(invitations: Any) -> None:
     invitations.add(invitation("kitchen"))
     invitations.add(invitation("kitchen", inviter="carol"))
 
@@ -207,7 +207,7 @@ def test_an_invitation_that_another_inviter_made_since_survives_a_block(invitati
     assert invitations.get("bob", "kitchen") == invitation("kitchen", inviter="carol")
 
 
-def test_blocked_users_are_listed_in_order(invitations: Invitations) -> None:
+def test_blocked_users_are_listed_in_order(invitations: Any) -> None:
     for other in ("carol", "alice", "dora"):
         invitations.block("bob", other, AT)
     invitations.add(invitation("kitchen", inviter="brigitte"))

@@ -20,11 +20,10 @@ from headrace.core.keys import timestamp_sk
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.screen import ErasureScreen
-from headrace.erasure.tasks import Task
+from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.features.attachments.files import file_name, folder_of, names_of
 from headrace.features.attachments.storing import keep
+from headrace.features.people.erasures import Task
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -58,7 +57,7 @@ class Stage(World):
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
         live = live_hook(self.cache, self.clock)
         changes = MessageChanges(self.changes, rooms, self.memberships, lambda: self.attachments, self.clock, live)
-        screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
+        screen = ErasureScreen(self.find, self.clock, 60)
         before = ((MESSAGE, messages.before_store), *changes.before)
         after = ((MESSAGE, live.after_store), *changes.after, (MESSAGE, partial(keep, self.attachments)))
         writer = RowWriter(store, SETTINGS, after, before, screen, ((MESSAGE, changes.known),))

@@ -13,9 +13,10 @@ import pytest
 from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.times import iso
-from headrace.erasure.people import SKIER, USER, Person
-from headrace.erasure.tasks import DONE, RUNNING, Task
 from headrace.features.edits.change import fold
+from headrace.features.people.erasures import Task
+from headrace.features.people.hashes import SKIER, USER, Person
+from headrace.features.people.jobs import DONE, RUNNING
 from headrace.queues.ports import RetryRecord
 from headrace.storage.dynamodb.client import DynamoClient
 from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill

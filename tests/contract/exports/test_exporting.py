@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
-from headrace.erasure.tasks import DONE, RUNNING
-from headrace.erasure.tasks import Task as Erasure
-from headrace.exports.exporter import beside_of, key_of
-from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
 from headrace.features.attachments.files import file_name
 from headrace.features.edits.change import fold
+from headrace.features.people.erasures import Task as Erasure
+from headrace.features.people.exports.exporter import beside_of
+from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
+from headrace.features.people.hashes import Person
+from headrace.features.people.jobs import DONE, RUNNING
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from tests.contract.erasure_world import ANN, NAMES, SKIER_ID, TABLES, World, fill
@@ -45,7 +46,7 @@ def of_ann(world: World, **more: Any) -> Task:
 
 
 def found(world: World, task: Task) -> Export:
-    export = world.exports.get(key_of(world.hashes, task.kind, task.id))
+    export = world.exports.get(world.hashes.key(Person(task.kind, task.id)))
     assert export is not None
     return export
 
@@ -276,7 +277,7 @@ def test_a_task_for_another_owner_or_skier_than_was_asked_for_writes_nothing(
 ) -> None:
     fill(world)
     beside = beside_of(world.hashes, asked.kind, asked.beside)
-    begun = world.exports.begin(key_of(world.hashes, asked.kind, asked.id), NOW, beside)
+    begun = world.exports.begin(world.hashes.key(Person(asked.kind, asked.id)), NOW, beside)
 
     world.export(other)
 
@@ -332,7 +333,7 @@ def test_an_erasure_deletes_the_exports_that_the_user_is_in_and_no_others(world:
     world.erase()
 
     assert {found(world, task).state for task in (mine, rooms)} == {WITHDRAWN}
-    folder = folder_of(key_of(world.hashes, "user", "bob"))
+    folder = folder_of(world.hashes.key(Person("user", "bob")))
     assert world.files.objects.keys() == {file.name for file in found(world, bobs).files}
     assert all(name.startswith(folder) for name in world.files.objects)
     assert ANN not in json.dumps(world.rows("Erasures"), default=str)
@@ -350,7 +351,7 @@ def test_an_export_that_runs_while_its_user_is_erased_ends_without_files(world: 
 
     world.eraser.run(Erasure(ANN, None, iso(world.clock.now())), lambda: 100.0)
     assert world.files.objects == {}
-    world.files.write(f"{folder_of(key_of(world.hashes, task.kind, task.id))}late", b"on its way")
+    world.files.write(f"{folder_of(world.hashes.key(Person(task.kind, task.id)))}late", b"on its way")
     world.exporter.run(following, lambda: 100.0)
     ((second, _),) = world.tasks.sent
     world.eraser.run(second, lambda: 100.0)

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import WSMsgType
 
 from headrace.core.errors import Unavailable
-from headrace.live.management import ApiGatewayConnections
+from headrace.features.operations.management import ConnectionManager
 from headrace.runtime.aws import client
 from tests.contract.localstage.gateway.test_gateway_management import (
     Connected,
@@ -25,9 +25,9 @@ def account(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"AWS_{name}", value)
 
 
-def manager(url: str | None, monkeypatch: pytest.MonkeyPatch) -> ApiGatewayConnections:
+def manager(url: str | None, monkeypatch: pytest.MonkeyPatch) -> ConnectionManager:
     monkeypatch.setenv("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI", str(url))
-    return ApiGatewayConnections(client("apigatewaymanagementapi", attempts=1))
+    return ConnectionManager(client("apigatewaymanagementapi", attempts=1))
 
 
 async def test_a_connection_is_described_and_closed(

@@ -8,8 +8,8 @@ from typing import Any
 import boto3
 import pytest
 
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.features.people.erasures import DynamoErasures
+from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from localstage.core.errors import StageError

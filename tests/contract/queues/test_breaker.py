@@ -11,7 +11,7 @@ import pytest
 
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.core.times import SystemClock
-from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
+from headrace.health.breaker_status import BreakerStatus, read_breaker_status
 from headrace.queues.rabbitmq.publisher import GuardedPublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import BreakerRule

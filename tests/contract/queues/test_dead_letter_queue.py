@@ -14,8 +14,8 @@ import pytest
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
-from headrace.operations.dead_letter import REDRIVEN, Filter
-from headrace.operations.dead_letters import DeadLetters
+from headrace.features.operations.dead_letter import REDRIVEN, Filter
+from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs import BASE64, ENCODING, TIMEOUT, SqsDeadLane, SqsRetryLane, to_text
 from headrace.runtime.aws import client
@@ -24,7 +24,6 @@ from localstage.triggers.sqs_queue import SqsQueue, make_client
 from tests.contract.emulators import sdk
 from tests.contract.ministack import ACCOUNT, Ministack
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
-from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.ports import free_port
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}
@@ -38,7 +37,7 @@ class DeadLaneWorld:
         self.retry = retry
         self.dead = dead
         self._receive = receive
-        self.letters = DeadLetters(dead, retry, TABLES, SystemClock(), NO_SCREENS)
+        self.letters = DeadLetters(dead, retry, TABLES, SystemClock(), {})
 
     def die(self, *records: RetryRecord) -> None:
         """Receive without success until SQS moves the records."""
@@ -197,7 +196,7 @@ def test_two_concurrent_redrives_move_every_letter(sqs: Any, queues: tuple[str, 
     entries = [{"Id": str(number), "MessageBody": "not json"} for number in range(10)]
     for _ in range(10):
         sqs.send_message_batch(QueueUrl=dead, Entries=entries)
-    both = [DeadLetters(dead_lane(dead), retry_lane(retry), TABLES, SystemClock(), NO_SCREENS) for _ in range(2)]
+    both = [DeadLetters(dead_lane(dead), retry_lane(retry), TABLES, SystemClock(), {}) for _ in range(2)]
     moved = []
     interrupted = dead_lane(dead).receive(1)
 

@@ -14,9 +14,8 @@ from pika import BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
-from headrace.operations import topology as declaring
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
-from headrace.queues.rabbitmq import endpoints, topology
+from headrace.queues.rabbitmq import endpoints, topology, topology_resource
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.settings import BrokerSettings
 from tests.contract.rabbit import Rabbit
@@ -228,7 +227,7 @@ def request(kind: str, url: str, **more: Any) -> dict[str, Any]:
 def test_cloudformation_gets_the_declared_topology(cloudformation: tuple[str, list[dict[str, Any]]], kind: str) -> None:
     url, answers = cloudformation
 
-    declaring.answer(request(kind, url), lambda: {"declared": "all"})
+    topology_resource.answer(request(kind, url), lambda: {"declared": "all"})
 
     assert answers == [
         {
@@ -248,7 +247,7 @@ def test_cloudformation_gets_a_failure_with_its_reason(cloudformation: tuple[str
         raise BrokerUnavailable("the broker is unavailable")
 
     url, answers = cloudformation
-    declaring.answer(request("Create", url), fail)
+    topology_resource.answer(request("Create", url), fail)
 
     assert answers[0]["Status"] == "FAILED"
     assert "the broker is unavailable" in answers[0]["Reason"]
@@ -259,8 +258,8 @@ def test_a_long_reason_is_cut_to_the_limit_of_cloudformation(cloudformation: tup
         raise BrokerUnavailable("世" * 5000)
 
     url, answers = cloudformation
-    declaring.answer(request("Create", url), lambda: {"declared": "x" * 5000, "differs": "世" * 5000})
-    declaring.answer(request("Create", url), fail)
+    topology_resource.answer(request("Create", url), lambda: {"declared": "x" * 5000, "differs": "世" * 5000})
+    topology_resource.answer(request("Create", url), fail)
 
     assert [len(json.dumps(answer, ensure_ascii=False).encode()) < 4096 for answer in answers] == [True, True]
     assert [answer["Status"] for answer in answers] == ["SUCCESS", "FAILED"]
@@ -273,7 +272,7 @@ def test_delete_always_succeeds_and_deletes_nothing(cloudformation: tuple[str, l
         raise AssertionError
 
     url, answers = cloudformation
-    declaring.answer(request("Delete", url, PhysicalResourceId="old"), touch)
+    topology_resource.answer(request("Delete", url, PhysicalResourceId="old"), touch)
 
     assert (answers[0]["Status"], answers[0]["PhysicalResourceId"]) == ("SUCCESS", "old")
 
@@ -281,4 +280,4 @@ def test_delete_always_succeeds_and_deletes_nothing(cloudformation: tuple[str, l
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "http://example.com/", "ftp://127.0.0.1/"])
 def test_answers_are_sent_only_to_https_or_loopback(url: str) -> None:
     with pytest.raises(ValueError, match="ResponseURL"):
-        declaring.answer(request("Delete", url), dict)
+        topology_resource.answer(request("Delete", url), dict)

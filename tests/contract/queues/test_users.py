@@ -12,7 +12,7 @@ from pika import BasicProperties, BlockingConnection, ConnectionParameters, Plai
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker, ProbableAuthenticationError
 
-from headrace.bootstrap import operations
+from headrace.bootstrap import topology
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outgoing
@@ -232,7 +232,7 @@ def test_the_certificate_of_the_management_api_is_verified(
 def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     rabbit: Rabbit, secrets: MemorySecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations, "secrets", lambda: secrets)
+    monkeypatch.setattr(topology, "secrets", lambda: secrets)
     monkeypatch.setenv("BROKER_ENDPOINTS", rabbit.url)
     monkeypatch.setenv("BROKER_SECRET_ARN", "arn")
     monkeypatch.setenv("PERSIST_QUEUES", "chat=4")
@@ -240,7 +240,7 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     monkeypatch.setenv("BROKER_CONSUMER_SECRET_ARN", "consumer")
     monkeypatch.setenv("BROKER_CONSOLE_URLS", f"http://127.0.0.1:{free_port()}")
 
-    report = operations.declare_topology(0.0)
+    report = topology.declare_topology(0.0)
 
     assert report.missing == [
         "the users of publishers and mappings: the broker's management API is unavailable: NewConnectionError"
@@ -248,4 +248,4 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     assert "queue persist.chat.0" in report.declared
     assert report.parked == 0
     monkeypatch.setenv("BROKER_CONSOLE_URLS", rabbit.console_url)
-    assert operations.declare_topology(0.0).missing == []
+    assert topology.declare_topology(0.0).missing == []

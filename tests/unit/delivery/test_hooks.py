@@ -11,9 +11,9 @@ from headrace.core.stream import Reason
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import Hooks, RowWriter, built_later
 from headrace.features.edits.change import KIND as CHANGE
+from headrace.features.operations.probe import probe
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import MESSAGE
-from headrace.streams.probe import probe
 from tests.worlds.senders import CHAT, CLOCK, TABLE, caller, message
 from tests.worlds.write_path import WritePath
 

@@ -9,7 +9,7 @@ import pytest
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import FollowUpUnavailable, StoreThrottled
 from headrace.delivery.retry_schedule import RECEIVES, THROTTLED_SECONDS
-from headrace.operations.dead_letter import examine
+from headrace.features.operations.dead_letter import examine
 from headrace.queues.ports import ReceivedLetter, RetryRecord
 from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, received_event

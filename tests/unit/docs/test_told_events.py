@@ -6,12 +6,12 @@ import json
 import re
 
 from headrace.core.times import SECOND, parse_iso
-from headrace.delivery.teller import Teller, ToldStream
+from headrace.features.tell.teller import Teller
+from headrace.features.tell.told import STORED, tells
 from headrace.stage.chosen import told_types
-from headrace.stage.registry import tells
 from headrace.storage.dynamodb.client import to_wire
-from headrace.streams.chat.told import STORED
-from tests.fakes.queues import MemoryRetryLane, MemoryTarget
+from tests.fakes.queues import MemoryRetryLane
+from tests.fakes.tell import MemoryTarget
 from tests.unit.template_stack import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "told-events.md").read_text()
@@ -24,7 +24,7 @@ def test_the_example_is_what_the_function_sends() -> None:
     row = {"roomId": data["roomId"], "timestampSk": data["key"], "bucketId": "003", "expiresAt": 1, **data}
     row.pop("key")
     target = MemoryTarget()
-    streams = {frozenset(("roomId", "timestampSk")): ToldStream("chat", tells()["chat"])}
+    streams = {frozenset(("roomId", "timestampSk")): ("chat", tells()["chat"])}
     change = {
         "ApproximateCreationDateTime": parse_iso(example["time"]) / SECOND,
         "Keys": to_wire({name: row[name] for name in ("roomId", "timestampSk")}),

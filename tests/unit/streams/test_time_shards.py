@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics.requests import Scope, WindowRequest
-from headrace.analytics.scanner import Scanner
-from headrace.analytics.time_slots import Span
-from headrace.analytics.windows import Analytics
 from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import Shards, Stream, TableSettings
 from headrace.features.ads.stream import ADS
+from headrace.features.analytics.requests import Scope, WindowRequest
+from headrace.features.analytics.scanner import Scanner
+from headrace.features.analytics.time_slots import Span
+from headrace.features.analytics.windows import Analytics
 from headrace.features.ski.resort_days import ResortDays
 from headrace.features.ski.stream import SKI, ResortDay
 from tests.fakes.clock import FixedClock
@@ -51,7 +51,7 @@ def counted(stream: Stream, stored: list[dict[str, Any]], read: int) -> int:
     clock = FixedClock(times.iso(NOW + times.MINUTE))
     scanner = Scanner(MemoryColumns(lambda _table, _index: stored), "T", clock, parallel=1)
     of_stage = stream.with_time_shards(Shards(write=read, read=read))
-    analytics = Analytics(of_stage, scanner, MemoryCache(clock), clock, 10)
+    analytics = Analytics(of_stage, scanner, MemoryCache(clock), clock)
     window = WindowRequest(Scope(of_stage), Span(NOW - times.MINUTE, NOW + times.MINUTE))
     return analytics.whole(window, time.monotonic() + 10)[1].total
 

@@ -204,8 +204,8 @@ def test_the_maintenance_of_a_broker_sends_no_notification(template_stack: Templ
 @pytest.mark.parametrize(
     ("alarm", "mapping", "condition"),
     [
-        ("TellStoppedAlarm", "TellOthersChatMessages", "Tells"),
-        ("ArchiveStoppedAlarm", "ArchiveChatMessagesTable", "Archives"),
+        ("TellStoppedAlarm", "TellMapping", "Tells"),
+        ("ArchiveStoppedAlarm", "ArchiveMapping", "Archives"),
     ],
 )
 def test_a_stream_that_is_not_read_sets_an_alarm(
@@ -214,7 +214,7 @@ def test_a_stream_that_is_not_read_sets_an_alarm(
     """A mapping that is disabled has no age of records. The row of a probe is stored each minute."""
     found = template_stack.alarms[alarm]
 
-    value = {"Fn::If": [condition, {"Ref": mapping}, ""]}
+    value = {"Fn::If": [condition, {"Fn::GetAtt": ["Changes", f"Outputs.{mapping}"]}, ""]}
     assert found["Dimensions"] == [{"Name": "EventSourceMappingUUID", "Value": value}]
     assert found["Period"] * found["EvaluationPeriods"] == 15 * 60
     compared = found["ComparisonOperator"], found["Threshold"], found["TreatMissingData"]

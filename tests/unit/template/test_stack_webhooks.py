@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from headrace.delivery.webhooks import JITTER, LONGEST_RETRY_AFTER, TRY_AGES
+from headrace.features.tell.webhooks import JITTER, LONGEST_RETRY_AFTER, TRY_AGES
 from tests.unit.template_stack import TemplateStack
 
 HOURS = 3600

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.bootstrap.breakers import breaker_status
 from headrace.core.caller import HashAddress, without_hash
 from headrace.core.stream import Gate
 from headrace.delivery.acceptor import Acceptor, Gates
@@ -21,6 +20,7 @@ from headrace.runtime.settings import (
 )
 from headrace.services.rooms import impatient_rooms
 from headrace.services.shared import (
+    breaker_status,
     broker_settings,
     clock,
     rate_limiter,

@@ -1,4 +1,4 @@
-"""Builds the services of rooms, of invitations and of subscriptions.
+"""Builds the services of rooms and of subscriptions.
 
 Modules that a cold start would notice are imported where their service is built: history takes 8 ms of CPU, the service
 of rooms 4, subscriptions 4, and publishing 36. Smaller ones are imported here.
@@ -14,28 +14,13 @@ from headrace.runtime.settings import RoomSettings
 from headrace.services.connections import connections, subscriber_hints
 from headrace.services.messages import room_log
 from headrace.services.rooms import access, memberships, rooms
-from headrace.services.shared import cache, clock, cursors, dynamodb, rate_limiter, separate_cache
-from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
-from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
+from headrace.services.shared import cache, cursors, rate_limiter, separate_cache
 from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.stream import MESSAGE
 
 if TYPE_CHECKING:
     from headrace.streams.chat.live.subscriptions import Subscriptions
     from headrace.streams.chat.rooms.routes import RoomServices
-
-
-@functools.cache
-def consent() -> Consent:
-    """The invitations and blocks, and which invitations count."""
-    table = RoomSettings.read().memberships_table
-    return Consent(DynamoInvitations(dynamodb(), table), memberships(), rooms())
-
-
-@functools.cache
-def invitation_services() -> InvitationServices:
-    """Users' lists of invitations, and their blocks."""
-    return InvitationServices(consent(), cursors())
 
 
 @functools.cache
@@ -54,24 +39,26 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
-    from headrace.stage.registry import STREAMS
-    from headrace.streams.chat.live.channels import UserChannels
+    from headrace.stage.registry import STREAMS, channels, consents
+    from headrace.streams.chat.messages.room_log import restart
+    from headrace.streams.chat.rooms.channels import Channels
+    from headrace.streams.chat.rooms.consent import Consent
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    hints = subscriber_hints()
-    channels = UserChannels(room_log(), hints, publisher().live_publisher(), clock())
-    joins = Joins(memberships(), STREAMS[MESSAGE], acceptor(), channels)
+    to_users = next(iter(channels(publisher().live_publisher())), Channels())
+    joins = Joins(memberships(), STREAMS[MESSAGE], acceptor(), to_users)
     return RoomServices(
         rooms(),
         memberships(),
         access(),
         connections(),
-        hints,
-        consent(),
+        subscriber_hints(),
+        next(iter(consents()), Consent()),
         joins,
-        channels,
+        to_users,
+        functools.partial(restart, room_log()),
         cursors,
         RoomSettings.read().chat_retention_days or MOST_DAYS,
     )

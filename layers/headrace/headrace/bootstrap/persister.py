@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.breakers import breaker_status
 from headrace.core.errors import BrokerUnavailable
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.screen import ErasureScreen
+from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
@@ -25,16 +22,8 @@ from headrace.runtime.settings import (
 from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import (
-    clock,
-    dynamodb,
-    late_events,
-    person_hashes,
-    retry_lane,
-    secrets,
-    separate_cache,
-)
-from headrace.stage.registry import STREAMS, completes, hooks_after, hooks_before, hooks_known
+from headrace.services.shared import breaker_status, clock, retry_lane, secrets, separate_cache
+from headrace.stage.registry import STREAMS, completes, erased, hooks_after, hooks_before, hooks_known, late
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.messages.gate import MessageCheck
@@ -64,12 +53,10 @@ def persister() -> Persister:
     after = (
         (MESSAGE, live_hook().after_store),
         *hooks_after(),
-        *((each.name, late_events(each).after_store) for each in STREAMS.values() if each.analytics_dimensions),
+        *((each.name, late(each)) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )
-    erasing = ErasureSettings.read()
-    erasures = DynamoErasures(dynamodb(), erasing.erasures_table)
-    screen = ErasureScreen(erasures, person_hashes(), clock(), erasing.erasure_age_seconds)
+    screen = ErasureScreen(erased, clock(), ErasureSettings.read().erasure_age_seconds)
     writer = RowWriter(guarded, tables, after, ((MESSAGE, check.before_store), *hooks_before()), screen, known)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 

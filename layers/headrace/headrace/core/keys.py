@@ -266,3 +266,8 @@ def derived_id(*parts: object) -> str:
 def room_key(kind: str, room_id: str) -> str:
     """A cache key of a room. All of them have one hash tag, so that one script may use several in a cluster."""
     return f"{kind}:{{{quote(room_id, safe='')}}}"
+
+
+def newest_page(room_id: str) -> str:
+    """The cache key of a room's newest messages."""
+    return room_key("newest", room_id)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.items import Item
+from headrace.core.stream import Stream
 
 SKIERS = 1, 999_999_999_999
 """The least and the most number of a skier."""
@@ -46,6 +47,12 @@ Seen = Callable[["Item | None"], Iterator[tuple[list[Item], "Item | None"]]]
 """Pages of the rows that somebody may read, from a place on, each with the place behind it."""
 Find = Callable[[Any, str, "Item | None"], Iterator[tuple[list[Item], "Item | None"]]]
 """Finds the rows of a table that name a person, from a place on."""
+
+FindErased = Callable[[Stream, Sequence[tuple[str, Mapping[str, Any]]]], set[int]]
+"""Which events are of people who were erased after these were accepted, by index.
+
+Each event comes after the canonical time of its acceptance. It raises StoreUnavailable if this cannot be known now.
+"""
 
 
 def lines_of(kind: str | Callable[[Item], str], find: Find, table: Any, id: str, start: Item | None) -> Pages:

@@ -112,17 +112,13 @@ class AnalyticsDimensions:
     time: str = "timestampSk"
 
 
-Hour = Callable[[Item], str]
-"""The hour of a row's event; empty if it has none."""
-
-
 @dataclass(frozen=True, slots=True)
 class ArchivedTable:
-    """A table that is archived, with the stream that it belongs to; ``hour`` is that of a row, if rows have one."""
+    """A table that is archived, with the stream that it belongs to; ``hour`` is that of a row's event, or empty."""
 
     stream: str
     name: str
-    hour: Hour | None = None
+    hour: Callable[[Item], str] | None = None
 
     def folder(self, row: Item) -> str:
         """The folder of a row in the archive."""
@@ -152,7 +148,7 @@ class Stream:
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
-    A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
+    A stream with ``analytics_dimensions`` has analytics (``headrace.features.analytics``).
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
     ``kinds`` are those of events with a ``kind_field``, by its value. The kind of all others has the stream's name.
@@ -229,6 +225,8 @@ class Told:
 
 Tell = Callable[["Item | None", Item], "Told | None"]
 """What others are told of a row that was stored, given the row before and after; ``None``: nothing that they know."""
+TellMessage = Callable[[Item, Item], str]
+"""The type of what a feature tells of a message, given its row before (maybe empty) and after; "" for nothing."""
 
 
 class Gate(Protocol):

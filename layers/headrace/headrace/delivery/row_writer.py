@@ -12,11 +12,13 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from headrace.core import times
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
+from headrace.core.people import FindErased
 from headrace.core.stream import Hook, Reason, Stream, TableSettings
+from headrace.core.times import Clock
 from headrace.delivery.records import Record, Row
-from headrace.erasure.screen import ErasureScreen
 from headrace.runtime.observability import Meter, logger, report
 from headrace.stage.registry import STREAMS
 from headrace.storage.ports import EXISTS, Store, Table
@@ -68,6 +70,24 @@ class Batch:
             else:
                 self.reasons[at] = outcome
         return exist
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureScreen:
+    """Looks for events of erased people among those that were accepted ``age`` seconds ago or earlier.
+
+    Most events are stored within a second. A younger one needs no look: the second round of an erasure begins when
+    every event that was accepted before it is stored, or that old.
+    """
+
+    erased: FindErased
+    clock: Clock
+    age: int
+
+    @property
+    def oldest_unseen(self) -> str:
+        """The canonical time from which on accepted events are not looked up."""
+        return times.iso(self.clock.now() - self.age * times.SECOND)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,16 @@ NAMES = (
     "edits",
     "reactions",
     "signals",
+    "invitations",
+    "channels",
+    "unread",
     "online",
+    "analytics",
     "ski",
     "ads",
+    "tell",
+    "archive",
+    "people",
+    "operations",
 )
 """The folders, in the order of their hooks."""

@@ -105,31 +105,6 @@ class DeadLane(Protocol):
         """Delete them; whether each is known to be deleted, in order. Never raises for what the queue does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """An event that others are told: ``body`` is JSON in ASCII. ``group`` orders it among others, where they are."""
-
-    id: str
-    type: str
-    group: str
-    body: str
-
-
-ANNOUNCED_AT_ONCE = 10
-ANNOUNCED_BYTES = 240 * 1024
-"""What one call to a target takes: SQS and EventBridge once took 256 KB with everything, and take more now."""
-
-
-class Target(Protocol):
-    """Where others are told: a queue or a bus of the operator."""
-
-    def send(self, announcements: Sequence[Announcement]) -> list[str | None]:
-        """Tell at most ten at once; of each, in order, ``None`` when it is taken, else the code of its refusal.
-
-        Never raises for what the target or the network does. One that is refused may still be taken.
-        """
-
-
 class LivePublisher(Protocol):
     """Publishes to the exchange ``headrace.live``."""
 

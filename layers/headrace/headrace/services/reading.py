@@ -1,21 +1,16 @@
-"""Builds history and conversations."""
+"""Builds history."""
 
 from __future__ import annotations
 
 import functools
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
-from headrace.runtime.aws import client
-from headrace.runtime.settings import RoomSettings
 from headrace.services.messages import message_table, messages_table_name, room_log
-from headrace.services.rooms import access
-from headrace.services.shared import cache, clock, cursors, range_reader, rate_limiter
+from headrace.services.rooms import access, rooms
+from headrace.services.shared import cache, clock, cursors, range_reader
 from headrace.stage.registry import shows
-from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.streams.chat.messages.history import AT_ONCE, ChatReading, History
+from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.messages.walks import Walks
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 
 
 @functools.cache
@@ -31,16 +26,4 @@ def history(*, links: bool) -> History:
 
 @functools.cache
 def reading() -> ChatReading:
-    """History and conversations."""
-    settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
-    return ChatReading(
-        history(links=True),
-        DynamoMemberships(parallel, settings.memberships_table),
-        DynamoRooms(parallel, settings.rooms_table),
-        MessageReader(DynamoReader(parallel)),
-        cursors(),
-        messages_table_name(),
-        Walks(cache()),
-        message_table(),
-        rate_limiter(),
-    )
+    return ChatReading(history(links=True), rooms().table, message_table())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature, chosen
@@ -40,7 +41,7 @@ def actions() -> list[str]:
 
 
 def routes_of(function: str) -> dict[str, Route]:
-    """The routes that features add to a function."""
+    """The routes that features add to a function, or put in the place of its own."""
     found: dict[str, Route] = {}
     for feature in CHOSEN:
         if function in feature.routes:
@@ -55,6 +56,12 @@ def routes_of(function: str) -> dict[str, Route]:
 def gates_of(kind: str) -> tuple[Gate, ...]:
     """The gates of features for events of a kind; they are imported for the first one."""
     return tuple(module(each, each.parts["gate"]).gate() for each in CHOSEN if kind in each.gates)
+
+
+def status_readers() -> dict[str, Callable[[], Any]]:
+    """What features read for the status, by the name of its part."""
+    parts = [module(each, each.parts["status"]) for each in CHOSEN if "status" in each.parts]
+    return {name: read for part in parts for name, read in part.status().items()}
 
 
 def told_types() -> tuple[str, ...]:

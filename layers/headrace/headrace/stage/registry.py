@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.caller import without_hash
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
-from headrace.core.stream import ArchivedTable, Hook, Kind, Stream
+from headrace.core.stream import Hook, Kind, Stream
 from headrace.stage.chosen import CHOSEN, FEATURES, module
 from headrace.streams.chat.stream import CHAT, with_features
-from headrace.streams.probe import PROBE
 
 if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
     from headrace.core.people import Seen, Source, Step
-    from headrace.core.stream import EventScreen, Tell
+    from headrace.core.stream import EventScreen, TellMessage
+    from headrace.queues.ports import LivePublisher
     from headrace.streams.chat.messages.history import Show
     from headrace.streams.chat.messages.known import Complete
+    from headrace.streams.chat.rooms.channels import Channels
+    from headrace.streams.chat.rooms.consent import Consent
 
 
 def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[Any]:
@@ -38,24 +40,44 @@ def _kinds() -> dict[str, Kind]:
     return found
 
 
-def _streams() -> dict[str, Stream]:
-    found: dict[str, Stream] = {}
+@functools.cache
+def _chat() -> Stream:
     fields = {name: field for fields in _parts("FIELDS") for name, field in fields.items()}
     absent = [name for each in FEATURES if each not in CHOSEN for name in each.fields]
-    for stream in (with_features(fields, absent, _kinds()), PROBE, *_parts("STREAM")):
+    return with_features(fields, absent, _kinds())
+
+
+def _streams(features: Sequence[Feature]) -> dict[str, Stream]:
+    found: dict[str, Stream] = {}
+    for stream in (_chat(), *_parts("STREAM", features)):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream
     return found
 
 
-STREAMS = _streams()
+STREAMS = _streams(CHOSEN)
 """The streams by name."""
+
+
+def all_streams() -> dict[str, Stream]:
+    """The streams by name, also those that are left out: their rows still expire, and are erased."""
+    return _streams(FEATURES)
 
 
 def hash_address() -> HashAddress:
     """How addresses of clients are hashed for events that keep them."""
     return next(iter(_parts("hash_address")), without_hash)
+
+
+def consents() -> list[Consent]:
+    """What decides who is added to a room at once; at most one."""
+    return [consent() for consent in _parts("consent")]
+
+
+def channels(publisher: LivePublisher) -> list[Channels]:
+    """What publishes to users what has changed in their rooms; at most one."""
+    return [channels(publisher) for channels in _parts("channels")]
 
 
 def hooks_before() -> list[tuple[str, Hook]]:
@@ -71,6 +93,16 @@ def hooks_known() -> list[tuple[str, Hook]]:
 def hooks_after() -> list[tuple[str, Hook]]:
     """What features do after rows are stored."""
     return [hook for after in _parts("after") for hook in after()]
+
+
+def late(stream: Stream) -> Hook:
+    """Marks what a feature has counted of a stream's rows that come late, or change, also while it is left out.
+
+    What it keeps of its counts would lack these rows when it comes back.
+    """
+    (build,) = _parts("late", FEATURES)
+    hook: Hook = build(stream)
+    return hook
 
 
 @functools.cache
@@ -97,24 +129,9 @@ def remove(message: Item) -> None:
         each(message)
 
 
-def tells() -> dict[str, Tell]:
-    """What others are told of the changes of a stream's rows, by stream."""
-    # Imported here: only what tells others needs it.
-    from headrace.streams.chat import told
-
-    found: dict[str, Tell] = {CHAT.name: functools.partial(told.tell, _parts("told"))}
-    return found | {name: stream.tell for name, stream in STREAMS.items() if stream.tell is not None}
-
-
-def archived() -> dict[frozenset[str], ArchivedTable]:
-    """The tables that are archived, by the names of their keys."""
-    from headrace.streams.chat import told
-
-    messages = ArchivedTable(CHAT.name, "messages", lambda row: told.hour(subject_of(row)[1]))
-    found = {frozenset((CHAT.partition_key, CHAT.sort_key)): messages}
-    for stream in STREAMS.values():
-        found |= stream.archived
-    return found
+def tell_messages() -> list[TellMessage]:
+    """What features tell of messages, also those that are left out: an erased message is told as deleted."""
+    return _parts("told", FEATURES)
 
 
 def screens() -> dict[str, EventScreen]:
@@ -140,6 +157,19 @@ def erases_first() -> list[Step]:
 def erases() -> list[Step]:
     """How a user is erased from features, also from those that are left out."""
     return [step for steps in _parts("steps", FEATURES) for step in steps()]
+
+
+def archive_steps() -> list[Step]:
+    """How an erasure ends in the archive, which has seen its changes by then, also while the archive is left out."""
+    return [step for steps in _parts("archive_steps", FEATURES) for step in steps()]
+
+
+def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:
+    """Which events are of people who were erased after these were accepted, also while no feature can erase more.
+
+    See :data:`.FindErased`.
+    """
+    return {at for each in _parts("erased", FEATURES) for at in each(stream, events)}
 
 
 def subject_of(row: Item) -> tuple[str, str]:

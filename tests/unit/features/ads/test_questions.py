@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.analytics.windows import TAIL_SECONDS
 from headrace.api.router import Handler
 from headrace.core import keys, times
 from headrace.core.items import Item
 from headrace.core.times import parse_iso
 from headrace.features.ads import routes
 from headrace.features.ads.routes import POINTS_LIMIT
+from headrace.features.analytics.windows import TAIL_SECONDS
 from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)

@@ -19,7 +19,7 @@ from headrace.features.ads.routes import item_of, start_key
 from headrace.features.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from tests.fakes.secrets import MemorySecrets
-from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click
+from tests.worlds.ads_world import ADDRESS, CLICKS, START, USER, AdsWorld, click
 from tests.worlds.ski_world import event
 
 NOW = parse_iso(START)
@@ -148,14 +148,6 @@ def test_a_position_in_an_index_leads_to_the_key_of_its_click(click_id: str, at:
         assert all(start_key(between).values())
 
 
-def test_the_first_of_a_batch_counts() -> None:
-    world = AdsWorld()
-
-    world.store_all(click(clickId="c-1"), click(clickId="c-1", adId="ad-2"), click(clickId="c-1", adId="ad-3"))
-
-    assert [row["adId"] for row in world.rows()] == ["ad-1"]
-
-
 def test_a_click_id_of_another_sender_is_another_click() -> None:
     """P12: no user can use up the ids of others."""
     world = AdsWorld()
@@ -282,21 +274,3 @@ def test_one_click_is_answered_with_202_and_its_id() -> None:
         202,
         {"results": [{"adId": "ad-1", "clickId": "c-1", "clickedAt": START, "lane": "main"}]},
     )
-
-
-def test_an_invalid_click_among_five_hundred_is_the_only_refused_one() -> None:
-    clicks = [click(clickId=f"c-{number}") for number in range(500)]
-    clicks[123]["adId"] = "ad 1"
-    world = AdsWorld()
-
-    status, body = world.post(*clicks)
-
-    refused = [(at, each["clickId"]) for at, each in enumerate(body["results"]) if "error" in each]
-    assert (status, refused) == (202, [(123, "c-123")])
-    assert len(world.events()) == 499
-
-
-def test_a_path_and_a_body_that_name_two_ads_are_refused() -> None:
-    status, body = AdsWorld().send(click(adId="ad-2"), SINGLE, {"adId": "ad-1"})
-
-    assert (status, body["error"]["details"][0]["field"]) == (400, "adId")

@@ -62,18 +62,6 @@ def test_taking_a_click_back_needs_no_second_pass() -> None:
     assert world.retry.records == []
 
 
-def test_while_the_table_is_away_nothing_is_lost() -> None:
-    world = stored("ann")
-    world.store.down = True
-    taken_back(world, old("ann"))
-    assert not world.retry_all()
-    world.store.down = False
-
-    world.retry_all()
-
-    assert world.rows() == []
-
-
 def test_a_user_takes_back_a_click_of_any_age_and_in_no_other_name() -> None:
     world = AdsWorld()
     own = {"adId": "ad-1", "adType": "banner", "clickedAt": START}

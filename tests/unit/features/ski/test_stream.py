@@ -16,7 +16,7 @@ from headrace.core.stream import TIME_SHARDS, Shards
 from headrace.core.times import DAY, parse_iso
 from headrace.features.ski import stream
 from headrace.features.ski.stream import SKI, ResortDay, Ride
-from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, SkiWorld, ride
+from tests.worlds.ski_world import RIDES, START, SkiWorld, ride
 
 NOW = parse_iso(START)
 GATE = SenderContext("gate", "gate", True, NOW)
@@ -146,27 +146,6 @@ def test_one_ride_is_answered_with_201_and_its_id() -> None:
     assert (status, body) == (201, {"results": [{"rideID": "r-1", "lane": "main"}]})
 
 
-def test_an_invalid_ride_among_five_hundred_is_the_only_refused_one() -> None:
-    world = SkiWorld()
-    rides = [ride(skierID=number) for number in range(1, 501)]
-    rides[217] |= {"dayID": 367, "rideID": "bad"}
-
-    status, body = world.post(*rides)
-
-    assert status == 202
-    refused = [(at, each) for at, each in enumerate(body["results"]) if "error" in each]
-    assert [(at, each["rideID"]) for at, each in refused] == [(217, "bad")]
-    (detail,) = refused[0][1]["error"]["details"]
-    assert detail == {
-        "field": "dayID",
-        "message": "is out of range",
-        "got": 367,
-        "allowed": "a whole number from 1 to 366",
-    }
-    world.deliver(*world.accepted())
-    assert len(world.store.rows(RIDES.table)) == 499
-
-
 def test_a_ride_of_an_unknown_season_is_a_404_with_the_known_seasons() -> None:
     world = SkiWorld()
 
@@ -213,18 +192,6 @@ def test_rides_are_accepted_while_seasons_cannot_be_read() -> None:
     world.resorts.failure = None
     world.monotonic += 5
     assert world.post(ride(seasonID=2026))[0] == 404
-
-
-def test_a_body_may_not_name_another_skier_than_the_path() -> None:
-    world = SkiWorld()
-    path = {"resortID": "7", "seasonID": "2025", "dayID": "45", "skierID": "1001"}
-    status, body = world.send({"time": 1, "liftID": 2, "skierID": 5}, SINGLE, path)
-
-    assert (status, body["error"]["details"][0]["field"]) == (400, "skierID")
-
-
-def test_more_than_five_hundred_rides_are_too_many() -> None:
-    assert SkiWorld().send({"events": [ride()] * 501}, BATCH)[0] == 413
 
 
 def test_what_clients_of_the_ski_data_api_send_is_accepted() -> None:

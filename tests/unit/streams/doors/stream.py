@@ -53,7 +53,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     }
 
 
-DOORS = Stream(
+STREAM = DOORS = Stream(
     name="doors",
     id_field="openingId",
     write_scope=EVENTS_WRITE,

@@ -6,8 +6,6 @@ from typing import get_args
 
 import pytest
 
-from headrace.analytics.counter import EXACT_IDS
-from headrace.analytics.requests import LONGEST, SHORTEST
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import PERCENT, TYPING, Kind
@@ -16,14 +14,16 @@ from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
 from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, CONNECT_SCOPES, SUBPROTOCOL
 from headrace.features.ads.routes import POINTS_LIMIT, TYPES_LIMIT
+from headrace.features.analytics.counter import EXACT_IDS
+from headrace.features.analytics.requests import LONGEST, SHORTEST
 from headrace.features.ski.resort_days import STALENESS
 from headrace.features.ski.stream import VERTICAL_PER_LIFT
+from headrace.features.unread.conversations import ROOMS_LIMIT, UNREAD_LIMIT
+from headrace.health import health, status
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
 from headrace.live.push_service import LONGEST_REST
 from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
-from headrace.operations import health, status
-from headrace.streams.chat.messages.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.streams.chat.messages.positions import OVERLAP
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET

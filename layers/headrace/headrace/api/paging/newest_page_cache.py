@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from headrace.api.paging.range_walk import ALL_KEYS
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable
-from headrace.core.keys import room_key
+from headrace.core.keys import newest_page
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache, Rows
@@ -48,11 +48,6 @@ class CachedPage:
     keys: Sequence[str]
     items: Sequence[str]
     is_complete: bool
-
-
-def newest_page(room_id: str) -> str:
-    """The cache key of a room's newest messages."""
-    return room_key("newest", room_id)
 
 
 class NewestPageCache:

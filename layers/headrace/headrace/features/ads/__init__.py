@@ -4,6 +4,7 @@ from headrace.core.feature import Feature
 
 FEATURE = Feature(
     name="ads",
+    needs=("analytics",),
     parts={
         "STREAM": "stream",
         "hash_address": "accepting",

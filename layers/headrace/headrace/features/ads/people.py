@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
+from headrace.core.stream import Hook
+from headrace.features.ads.storing import click_table, key_of
 from headrace.features.ads.stream import ADS, USER_INDEX
-from headrace.runtime.settings import table_settings
+from headrace.features.analytics.late_events import late
 from headrace.runtime.threads import Parallel
-from headrace.services.shared import dynamodb, late_events
 from headrace.storage.dynamodb import client
 from headrace.storage.dynamodb.client import DynamoTable
 
@@ -22,37 +22,29 @@ def clicks_of(clicks: DynamoTable, user_id: str, start: Item | None = None) -> c
     return clicks.query_pages("userId", user_id, start, IndexName=USER_INDEX.name)
 
 
-def erase_clicks(table: DynamoTable, late: LateEvents, target: Target) -> Progress:
+def erase_clicks(table: DynamoTable, late: Hook, target: Target) -> Progress:
     """Put a pseudonym in place of the user, and remove the hashed address."""
     parallel = Parallel(AT_ONCE, "erasure")
     for rows in parts(client.rows_of(clicks_of(table, target.user_id)), PART):
         # Before the rows change: afterwards, they are not found again.
-        if any(late.after_store(rows)):
+        if any(late(rows)):
             raise StoreUnavailable("analytics cannot be marked as changed right now")
         yield "clicks", sum(parallel.map(partial(_erase, table, target), rows))
 
 
 def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
     values: Item = {":user": target.user_id, ":name": target.pseudonym}
-    return table.update_if("userId = :user", _key(row), "SET userId = :name REMOVE addressHash", values)
-
-
-def _key(row: Item) -> Item:
-    return {"clickId": row["clickId"], "sender": row["sender"]}
+    return table.update_if("userId = :user", key_of(row), "SET userId = :name REMOVE addressHash", values)
 
 
 def steps() -> list[Step]:
-    return [partial(erase_clicks, _table(), late_events(ADS))]
+    return [partial(erase_clicks, click_table(), late(ADS))]
 
 
 def sources(user_id: str, _skier_id: str | None) -> list[Source]:
-    return [partial(_lines, _table(), user_id)]
+    return [partial(_lines, click_table(), user_id)]
 
 
 def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:
     for rows, place in clicks_of(table, user_id, start):
-        yield [("clicks", row) for row in table.get_many(list(map(_key, rows)))], place
-
-
-def _table() -> DynamoTable:
-    return DynamoTable(dynamodb(), table_settings(ADS).table, "clicks")
+        yield [("clicks", row) for row in table.get_many(list(map(key_of, rows)))], place

@@ -6,6 +6,7 @@ table by milliseconds.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,11 +14,6 @@ from typing import Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from headrace.analytics import responses
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.requests import StepQuery, TopQuery
-from headrace.analytics.responses import Accuracy, Answer
-from headrace.analytics.windows import Analytics, deadline
 from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.pager import Page, Pager
 from headrace.api.paging.range_walk import ReadBudget, spans_of
@@ -30,7 +26,15 @@ from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.core.fields import CanonicalTime, Cursor, Key
 from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index
-from headrace.features.ads.stream import AD_ID_FORM, AD_INDEX, USER_INDEX, AdId, item_of
+from headrace.features.ads.stream import AD_ID_FORM, AD_INDEX, ADS, USER_INDEX, AdId, item_of
+from headrace.features.analytics import responses
+from headrace.features.analytics.aggregate import Aggregate
+from headrace.features.analytics.reading import analytics_of
+from headrace.features.analytics.requests import StepQuery, TopQuery
+from headrace.features.analytics.responses import Accuracy, Answer
+from headrace.features.analytics.windows import Analytics, deadline
+from headrace.runtime.settings import table_settings
+from headrace.services.shared import cursors, range_reader
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
 
@@ -114,6 +118,11 @@ class AdsServices:
     cursors: CursorSigner
     table: str
     analytics: Analytics
+
+
+@functools.cache
+def ads_services() -> AdsServices:
+    return AdsServices(range_reader(), cursors(), table_settings(ADS).table, analytics_of(ADS))
 
 
 def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> dict[str, Any]:

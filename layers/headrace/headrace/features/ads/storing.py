@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Hook
-from headrace.features.ads.dynamodb import DynamoStubs
-from headrace.features.ads.stream import ADS, TAKEN_BACK
+from headrace.features.ads.stream import ADS, PLACE, TAKEN_BACK
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import dynamodb
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+
+MakeStub = Callable[[Item], str]
+"""Makes a row a stub; the ``timestampSk`` of its click, empty without one. May raise StoreUnavailable."""
+_OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHash"
 
 
-def taken_back(stubs: DynamoStubs, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+def known() -> list[tuple[str, Hook]]:
+    return [(ADS.name, partial(take_back, partial(make_stub, click_table())))]
+
+
+def click_table() -> DynamoTable:
+    """The table of clicks."""
+    return DynamoTable(dynamodb(), table_settings(ADS).table, "clicks")
+
+
+def key_of(row: Item) -> Item:
+    """The key of a row of clicks."""
+    return {"clickId": row["clickId"], "sender": row["sender"]}
+
+
+def take_back(make: MakeStub, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
     """The hook of clicks, and of what takes them back, whose keys have a row already: this row becomes a stub.
 
     What takes a click back gets its place, so that the hook of late events marks the slots that had counted it.
     """
-    return [_take_back(stubs, item) if TAKEN_BACK in item else None for item in items]
+
+    def outcome(item: Item) -> StoreUnavailable | None:
+        try:
+            if TAKEN_BACK in item and (place := make(item)):
+                item["timestampSk"] = place
+        except StoreUnavailable as error:
+            return error
+        return None
+
+    return list(map(outcome, items))
 
 
-def _take_back(stubs: DynamoStubs, item: Item) -> StoreUnavailable | None:
+def make_stub(table: DynamoTable, stub: Item) -> str:
+    """The :data:`MakeStub` of the table."""
+    values: Item = {":true": True}
+    changes = f"{TAKEN_BACK} = :true"
+    if "expiresAt" in stub:
+        changes += ", expiresAt = :expires"
+        values[":expires"] = stub["expiresAt"]
     try:
-        if place := stubs.take_back(item):
-            item["timestampSk"] = place
-    except StoreUnavailable as error:
-        return error
-    return None
-
-
-def known() -> list[tuple[str, Hook]]:
-    return [(ADS.name, partial(taken_back, DynamoStubs(dynamodb(), table_settings(ADS).table)))]
+        row = table.update(
+            key_of(stub),
+            f"SET {changes}, {PLACE} = timestampSk REMOVE {_OF_CLICKS}",
+            values,
+            ConditionExpression="attribute_exists(timestampSk)",
+            ReturnValues="UPDATED_NEW",
+        )
+    except ConditionFailed:
+        # The role may only see what it sets.
+        changes += f", {PLACE} = if_not_exists({PLACE}, :nowhere)"
+        row = table.update(key_of(stub), f"SET {changes}", {**values, ":nowhere": ""}, ReturnValues="UPDATED_NEW")
+    return str(row[PLACE])

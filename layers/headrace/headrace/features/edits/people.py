@@ -10,7 +10,6 @@ from headrace.core.items import Item
 from headrace.core.people import PART, Pages, Progress, Source, Step, Target
 from headrace.core.stream import EventScreen
 from headrace.core.times import Clock, iso
-from headrace.erasure.finders import MESSAGES_BY_USER
 from headrace.features.edits.change import KINDS, OWNER, changes_by, message_of
 from headrace.features.edits.deleted_texts import AT_ONCE, DeletedTexts
 from headrace.features.edits.dynamodb import DynamoChanges
@@ -23,12 +22,12 @@ from headrace.storage.dynamodb.client import DynamoTable, rows_of
 from headrace.streams.chat.message_row import CHANGE
 from headrace.streams.chat.messages.dynamodb import key_of
 from headrace.streams.chat.messages.positions import STORED_AT
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, USER_INDEX
 
 
 def changes_of(messages: DynamoTable, user_id: str, kinds: Iterable[str], start: Item | None = None) -> tables.Pages:
     """A user's changes of messages of these ``kinds``."""
-    found = messages.query_pages("userId", changes_by(user_id), start, IndexName=MESSAGES_BY_USER)
+    found = messages.query_pages("userId", changes_by(user_id), start, IndexName=USER_INDEX)
     return (([row for row in rows if row[CHANGE] in kinds], place) for rows, place in found)
 
 

@@ -43,10 +43,10 @@ def list_reactions(chat: ChatReading, request: Request[MessagePath, ListRequest,
     message = readable_message(chat, request)
     partition = reactions_partition(room_id, key)
     query = Query("reactions", partition, request.caller.subject)
-    after = asked.after(chat.cursors, query)
+    after = asked.after(chat.history.cursors, query)
     if "deletedAt" in message:
         return {"items": [], "next": None, "hasMore": False}
-    rows = RangeQuery(chat.table, "roomId", partition, "timestampSk", consistent=True)
+    rows = RangeQuery(chat.history.table, "roomId", partition, "timestampSk", consistent=True)
     # Backwards, so that the last reaction of a user comes before those that it replaces.
     place = None if after is None else {"timestampSk": f"{after}#"}
     seen: set[str] = set()
@@ -57,10 +57,10 @@ def list_reactions(chat: ChatReading, request: Request[MessagePath, ListRequest,
         return is_last and VALUE in row
 
     now = request.now // times.SECOND
-    found = read_page(chat.reader, ranges(rows, [ALL_KEYS], place, True), asked.limit, now, ROOM_BUDGET, counts)
+    found = read_page(chat.history.reader, ranges(rows, [ALL_KEYS], place, True), asked.limit, now, ROOM_BUDGET, counts)
     items = [{"userId": row["changedBy"], VALUE: row[VALUE], "timestamp": row["timestamp"]} for row in found.items]
     last = None if found.more is None else found.more["timestampSk"].partition("#")[0]
-    following = None if last is None else chat.cursors.sign(query, "after", [last])
+    following = None if last is None else chat.history.cursors.sign(query, "after", [last])
     return {"items": items, "next": following, "hasMore": following is not None}
 
 

@@ -43,16 +43,16 @@ def list_replies(chat: ChatReading, request: Request[MessagePath, ListRequest, N
     if not scope.exists:
         raise no_room(room_id)
     query = Query("replies", thread_id, caller.subject)
-    after = asked.after(chat.cursors, query)
+    after = asked.after(chat.history.cursors, query)
     # The key to continue after has the keys of the table too.
     place = None if after is None else {"timestampSk": after, "roomId": room_id}
-    rows = RangeQuery(chat.table, THREAD, thread_id, "timestampSk", index=REPLY_INDEX)
+    rows = RangeQuery(chat.history.table, THREAD, thread_id, "timestampSk", index=REPLY_INDEX)
     spans = ranges(rows, scope.spans(request.now), place, False)
-    found = read_page(chat.reader, spans, asked.limit, request.now // times.SECOND, ROOM_BUDGET)
+    found = read_page(chat.history.reader, spans, asked.limit, request.now // times.SECOND, ROOM_BUDGET)
     items = [encode(chat.history.item_of(row)) for row in found.items]
     count = cut(items, PAGE_BYTES)
     more = found.items[count - 1] if count < len(items) else found.more
-    following = None if more is None else chat.cursors.sign(query, "after", [more["timestampSk"]])
+    following = None if more is None else chat.history.cursors.sign(query, "after", [more["timestampSk"]])
     return {"items": encoded_list(items[:count]), "next": following, "hasMore": following is not None}
 
 

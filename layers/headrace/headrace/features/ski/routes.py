@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +18,15 @@ from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Number, Text, whole_number
 from headrace.features.ski import answers
 from headrace.features.ski.day_counts import HOURS
+from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.redis import RedisDayCounts
 from headrace.features.ski.resort_days import ResortDays
 from headrace.features.ski.resorts import Resorts, unknown_season
-from headrace.features.ski.stream import LIFTS, SEASONS, DayID, LiftID, ResortDay, ResortID, SeasonID
+from headrace.features.ski.stream import LIFTS, SEASONS, SKI, DayID, LiftID, ResortDay, ResortID, SeasonID
+from headrace.runtime.settings import ResortSettings, table_settings
+from headrace.runtime.threads import Parallel
+from headrace.services.shared import cache, clock, dynamodb, range_reader
+from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
 from headrace.storage.ports import RangeReader
 
 NAME_LIMIT = 128
@@ -75,6 +82,22 @@ class SkiServices:
     days: ResortDays
     resorts: Resorts
     request_times: RequestTimes
+
+
+@functools.cache
+def ski_services() -> SkiServices:
+    """Each of the shards of a resort's day is read over a connection of its own."""
+    settings, resorts = table_settings(SKI), DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
+    days = ResortDays(
+        DynamoColumns(columns_client(PARALLEL)),
+        settings.table,
+        resorts,
+        RedisDayCounts(cache()),
+        clock(),
+        parallel=Parallel(PARALLEL, "resort-days"),
+        shards=settings.time_shards.read,
+    )
+    return SkiServices(range_reader(), settings.table, days, resorts, RequestTimes(cache()))
 
 
 def unique_skiers(services: SkiServices, request: Request[ResortDayPath, None, None]) -> answers.UniqueSkiers:

@@ -142,21 +142,12 @@ def lifts(services: SkiServices, request: Request[SkierDayPath, None, None]) -> 
 def _rides(
     services: SkiServices, request: Request[Any, Any, None], bounds: tuple[str | None, str | None]
 ) -> Iterator[Ride]:
-    """The skier's rides within ``bounds`` of their keys, in order, without those that were taken back."""
+    """The skier's rides within ``bounds`` of their keys, in order, without those that were taken back.
+
+    The reads are consistent.
+    """
     held = None
-    for key in _keys(services, request, bounds):
-        if held is not None and key != held + TAKEN_BACK:
-            yield parse_ride_sk(held)
-        held = None if key.endswith(TAKEN_BACK) else key
-    if held is not None:
-        yield parse_ride_sk(held)
-
-
-def _keys(
-    services: SkiServices, request: Request[Any, Any, None], bounds: tuple[str | None, str | None]
-) -> Iterator[str]:
-    """The keys of the skier's rows within ``bounds``, in order; the reads are consistent."""
-    query = RangeQuery(
+    query: RangeQuery | None = RangeQuery(
         services.table,
         SKI.partition_key,
         str(request.path.skier),
@@ -168,13 +159,15 @@ def _keys(
         consistent=True,
         unexpired_at=request.now // times.SECOND,
     )
-    while True:
+    while query is not None:
         page = services.reader.read(query)
-        for row in page.items:
-            yield row[SKI.sort_key]
-        if page.more is None:
-            return
-        query = replace(query, start=page.more)
+        for key in (row[SKI.sort_key] for row in page.items):
+            if held is not None and key != held + TAKEN_BACK:
+                yield parse_ride_sk(held)
+            held = None if key.endswith(TAKEN_BACK) else key
+        query = replace(query, start=page.more) if page.more is not None else None
+    if held is not None:
+        yield parse_ride_sk(held)
 
 
 def _day(day: int, rides: Sequence[Ride]) -> answers.SkiedDay:

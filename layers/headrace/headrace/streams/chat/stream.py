@@ -310,6 +310,7 @@ def _of_a_stage(*_: Any) -> Any:
     raise NotImplementedError("the stream of a stage, with the fields of its features, is in STREAMS")
 
 
+USER_INDEX = "UserIndex"
 CHAT = Stream(
     name=MESSAGE,
     id_field=ID_FIELD,
@@ -322,7 +323,7 @@ CHAT = Stream(
     sort_key="timestampSk",
     partitions=partitions_of,
     indexes=(
-        Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
+        Index(name=USER_INDEX, partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=TIME_SHARDS),
         Index(name="LateIndex", partition_key="roomId", sort_key="storedAt", sparse=True),
         Index(name=REPLY_INDEX, partition_key=THREAD, sort_key="timestampSk", sparse=True),

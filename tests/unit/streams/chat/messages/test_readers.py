@@ -13,6 +13,8 @@ from typing_extensions import get_type_hints
 from headrace.api.router import Api, frame_handler, http_handler
 from headrace.features.edits.versions import Version, VersionServices
 from headrace.features.reactions.reactors import Reaction
+from headrace.features.unread.conversations import ConversationServices
+from headrace.features.unread.walks import Walks
 from headrace.live.connections import SubscriberHints
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.positions import position
@@ -71,8 +73,12 @@ def test_readers_are_found_in_both_protocols() -> None:
 def answer(world: RetentionWorld, key: str, old: dict[str, Any]) -> str:
     given = {"roomId": ROOM, "userId": "bob", "key": world.key(old)}
     if " " in key:
-        of_versions = key.endswith("/versions")
-        services = VersionServices(world.read, world.changes) if of_versions else world.read
+        services = world.read
+        if key.endswith("/versions"):
+            services = VersionServices(world.read, world.changes)
+        elif key.endswith("/rooms"):
+            found = services.history
+            services = ConversationServices(found, world.memberships, world.rooms, found.reader, Walks(world.cache))
         event = {
             "routeKey": key,
             "requestContext": {"authorizer": {"jwt": {"claims": claims("bob")}}, "requestId": "r"},
@@ -80,7 +86,7 @@ def answer(world: RetentionWorld, key: str, old: dict[str, Any]) -> str:
         }
         return str(http_handler(Api(routes_of(READERS[key]), lambda: services, world.clock))(event)["body"])
     hints, access = SubscriberHints(world.cache, world.connections), world.read.history.access
-    services = Subscriptions(world.connections, hints, access, world.read.history)
+    frames = Subscriptions(world.connections, hints, access, world.read.history)
     event = frame_event(FRAMES[key], subject="bob", scope="chat:read")
     event["requestContext"] |= {"connectedAt": world.clock.now() // 1000, "routeKey": key}
-    return json.dumps(frame_handler(Api(routes_of(READERS[key]), lambda: services, world.clock))(event))
+    return json.dumps(frame_handler(Api(routes_of(READERS[key]), lambda: frames, world.clock))(event))

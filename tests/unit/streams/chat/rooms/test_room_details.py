@@ -123,14 +123,6 @@ def test_both_users_of_a_direct_room_get_the_same_one(world: RoomWorld) -> None:
     assert sorted(world.join_messages()) == [("JOIN", "alice", NOW), ("JOIN", "bob", NOW)]
 
 
-def test_a_direct_room_has_its_two_users_and_no_third(world: RoomWorld) -> None:
-    room = world.ok("alice", "PUT", "alice/direct/bob")["roomId"]
-
-    assert world.refused("alice", "PUT", f"{room}/members/carol") == (409, "conflict")
-    assert world.refused("carol", "GET", room) == (403, "forbidden")
-    assert world.ok("alice", "PUT", "alice/direct/carol")["roomId"] != room
-
-
 def test_a_direct_room_that_was_cut_in_the_middle_is_completed_by_either(world: RoomWorld) -> None:
     room = direct_room("alice", "bob")
     world.rooms.create(Room(room, "members", "direct", NOW, "alice"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
 from pydantic import Field, PlainValidator
 from typing_extensions import TypedDict
@@ -10,11 +10,10 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.core.errors import FieldError, InvalidRequest
 from headrace.core.fields import CanonicalTime, Cursor, StoredId
-from headrace.core.keys import user_channel
-from headrace.streams.chat.live.channels import Change
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import checked_position
 from headrace.streams.chat.messages.positions import POSITION_FORM, Position
+from headrace.streams.chat.rooms.channels import Change
 from headrace.streams.chat.stream import POSITION, MessageItem, PositionText
 
 ROOMS_PER_FRAME = 20
@@ -23,10 +22,7 @@ TaggedPosition = Annotated[Position, PlainValidator(checked_position), POSITION]
 
 
 class ResumeFrame(Params):
-    """Rooms that the connection follows, and the caller's user, each with the position up to which the client has all.
-
-    One of both is needed.
-    """
+    """Rooms that the connection follows, each with the position up to which the client has all."""
 
     unknown = "is not a field of this action"
 
@@ -35,17 +31,20 @@ class ResumeFrame(Params):
         max_length=ROOMS_PER_FRAME,
         description=f"up to {ROOMS_PER_FRAME} room ids, each with {POSITION_FORM}",
     )
-    users: dict[StoredId, TaggedPosition] = Field(
-        default={}, max_length=1, description=f"your own user id, with {POSITION_FORM}"
-    )
+
+    needed: ClassVar = f"1 to {ROOMS_PER_FRAME} rooms"
+
+    @property
+    def followed(self) -> dict[str, dict[str, str]]:
+        """The names in each field of the frame and its answer, and for each what the connection follows."""
+        return {"rooms": {room_id: room_id for room_id in self.rooms}}
 
     @property
     def positions(self) -> dict[str, Position]:
-        """The position of each room, and of the user's channel. Raises InvalidRequest if there is none."""
-        found = self.rooms | {user_channel(user_id): at for user_id, at in self.users.items()}
-        if not found:
-            detail = FieldError("rooms", "is missing", None, f"1 to {ROOMS_PER_FRAME} rooms, or users")
-            raise InvalidRequest(details=[detail])
+        """The position of all that the connection follows. Raises InvalidRequest if there is none."""
+        fields = self.followed.items()
+        if not (found := {each: getattr(self, field)[name] for field, names in fields for name, each in names.items()}):
+            raise InvalidRequest(details=[FieldError("rooms", "is missing", None, self.needed)])
         return found
 
 

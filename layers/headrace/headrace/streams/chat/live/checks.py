@@ -19,7 +19,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, HeadraceError, mapping_of, to_body
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
-from headrace.core.keys import channel_user, user_channel
+from headrace.core.keys import channel_user
 from headrace.core.room_shards import partitions_of
 from headrace.live.routes import followed_rooms
 from headrace.runtime.observability import report
@@ -141,13 +141,10 @@ class _Rooms:
         """The fields of the answer: what ``work`` returns for each room and the user, or the error."""
         found = _by_room(self.scopes, self.errors, lambda room_id: Encoded(encode_object(work(room_id))))
 
-        def shown(names: Iterable[str], channel: Callable[[str], str]) -> Encoded:
-            answers = {name: found.get(channel(name)) or self.errors[channel(name)] for name in names}
-            return Encoded(encode_object(answers))
-
-        fields: dict[str, Any] = {"rooms": shown(request.body.rooms, str)}
-        if request.body.users:
-            fields["users"] = shown(request.body.users, user_channel)
+        fields: dict[str, Any] = {
+            field: Encoded(encode_object({name: found.get(each) or self.errors[each] for name, each in names.items()}))
+            for field, names in request.body.followed.items()
+        }
         return fields | {"tokenExpiresAt": responses.expiry(request.caller.expires_at)}
 
 

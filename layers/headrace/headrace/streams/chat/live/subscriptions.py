@@ -13,9 +13,9 @@ from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime, StoredId
-from headrace.core.keys import STORED_ID_FORM, channel_user, user_channel
+from headrace.core.keys import STORED_ID_FORM, channel_user
 from headrace.live.connections import Connections, SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.live.routes import check_subscribe
@@ -39,14 +39,10 @@ class RoomFrame(Params):
 
     room_id: StoredId = Field(description=STORED_ID_FORM)
 
-
-class FollowFrame(Params):
-    """A frame about a room, or about the channel of the caller's user."""
-
-    unknown = "is not a field of this action"
-
-    room_id: StoredId | None = Field(default=None, description=STORED_ID_FORM)
-    user_id: StoredId | None = Field(default=None, description="your own user id; in place of roomId")
+    @property
+    def followed(self) -> tuple[str, dict[str, str]]:
+        """The room, or what else is followed, and the field that names it in the answer."""
+        return self.room_id, {"roomId": self.room_id}
 
 
 class FramePage(RoomPageRequest):
@@ -99,14 +95,14 @@ class Subscriptions:
     last_checks: LastChecks | None = None
 
 
-def subscribe(services: Subscriptions, request: Request[None, None, FollowFrame]) -> dict[str, Any]:
+def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Follow a room, or your own user.
 
     With ``roomId``, new messages of the room are pushed to the connection as `messages`. With ``userId``, what changes
     for your user in any room is pushed as `changes`: that you are invited, added or removed, and names, topics, roles
     and read marks.
     """
-    room_id, named = _followed(request)
+    room_id, named = request.body.followed
     follow(services, request, room_id)
     return {
         "type": "subscribed",
@@ -117,9 +113,9 @@ def subscribe(services: Subscriptions, request: Request[None, None, FollowFrame]
     }
 
 
-def unsubscribe(services: Subscriptions, request: Request[None, None, FollowFrame]) -> dict[str, Any]:
+def unsubscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Stop following a room, or your own user."""
-    room_id, named = _followed(request)
+    room_id, named = request.body.followed
     services.connections.unsubscribe(room_id, [request.event["requestContext"]["connectionId"]])
     # Without waiting, also where the mark cannot be set: the user may read what is still pushed for a second.
     services.hints.mark_changed(room_id)
@@ -170,17 +166,6 @@ def readable(services: Subscriptions, caller: Caller, room_id: str) -> ReadScope
         detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)
         raise Forbidden("you are not in this room any more", details=[detail])
     return scope
-
-
-def _followed(request: Request[None, None, FollowFrame]) -> tuple[str, dict[str, str]]:
-    """The room of the frame, or the channel of its user; and the field that names it. Raises InvalidRequest."""
-    room_id, user_id = request.body.room_id, request.body.user_id
-    if room_id is not None and user_id is None:
-        return room_id, {"roomId": room_id}
-    if user_id is not None and room_id is None:
-        return user_channel(user_id), {"userId": user_id}
-    problem = "is missing" if room_id is None else "goes without userId"
-    raise InvalidRequest(details=[FieldError("roomId", problem, echo(room_id), "a roomId or a userId")])
 
 
 def _since(scope: ReadScope) -> str | None:

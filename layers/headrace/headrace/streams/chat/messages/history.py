@@ -6,7 +6,7 @@ A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
@@ -18,7 +18,6 @@ from headrace.api.paging.pager import BEFORE, Page, Pager, cut
 from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest, refuse_beside
 from headrace.api.params import UserPath
-from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
@@ -26,26 +25,21 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.core.room_shards import partition_of, partitions_of
-from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.message_row import MessageTable, no_message
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
-from headrace.streams.chat.messages.walks import Walks
-from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.room_filter import RoomFilter
 from headrace.streams.chat.rooms.rooms import RoomAccess, Rooms, no_room
-from headrace.streams.chat.stream import POSITION, item_of
+from headrace.streams.chat.stream import POSITION, USER_INDEX, item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. After the first few, each passes over 1 MB, so
 ``hasMore`` is exact unless about 60 MB of expired rows follow one another."""
 USER_BUDGET = ReadBudget(reads=6, rows=500)
-AT_ONCE = 8
-"""Conversations of a page that are read at once."""
 IN_INDEX = "-"
 """In a cursor of a walk with ``since``: the beginning of the index of late messages. "" is a place in the table."""
 
@@ -84,21 +78,11 @@ class RoomPageRequest(PageRequest):
 
 @dataclass(frozen=True, slots=True)
 class ChatReading:
-    """What the routes of history and of conversations use: ``history``, and for conversations the rest.
-
-    The conversations of a page are read by several threads at once, for which ``reader`` has the connections.
-    """
+    """What the routes of history use, and features that show more of a message."""
 
     history: History
-    memberships: Memberships
     rooms: Rooms
-    reader: RangeReader
-    cursors: CursorSigner
-    table: str
-    walks: Walks
     messages: MessageTable
-    limiter: RateLimiter | None = None
-    parallel: Parallel = field(default_factory=lambda: Parallel(AT_ONCE, "conversations"))
 
 
 def read_room(chat: ChatReading, request: Request[RoomPath, RoomPageRequest, None]) -> dict[str, Any]:
@@ -273,7 +257,7 @@ class History:
         now = self.clock.now()
         request = request.resolved(self.cursors, Query("user", user_id, caller.subject))
         query = Query("user", user_id, caller.subject, request.start, request.end)
-        rows = RangeQuery(self.table, "userId", user_id, "timestampSk", index="UserIndex")
+        rows = RangeQuery(self.table, "userId", user_id, "timestampSk", index=USER_INDEX)
         spans = spans_of(None, request.start, request.end)
         visible = RoomFilter(self.reader, self.access, None if user_id == caller.subject else caller, now)
         pager = Pager(

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
-from headrace.core.keys import channel_user, room_key
+from headrace.core.keys import channel_user, newest_page, room_key
 from headrace.live.connections import live_marker
 from headrace.runtime.breaker import Cooldown
 from headrace.storage.ports import Command, Commands

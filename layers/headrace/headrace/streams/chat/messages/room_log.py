@@ -16,6 +16,7 @@ from typing import Protocol
 
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.observability import report
+from headrace.streams.chat.messages.positions import new_tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,11 @@ def append(log: RoomLog, batches: Mapping[str, Batch], otherwise: str) -> dict[s
     except CacheUnavailable as error:
         report("room logs", f"{otherwise}: {error.message}")
         return {}
+
+
+def restart(log: RoomLog, room_id: str) -> None:
+    """Begin the log of a room again, because readers may see less of it."""
+    append(log, {room_id: Batch(new_tag())}, "resume may show older messages for two minutes")
 
 
 def newest_tag(log: RoomLog | None, room_id: str) -> str:

@@ -13,7 +13,7 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest
 from headrace.core.keys import shown_read_mark, time_of
-from headrace.streams.chat.rooms.invitations import Invitation, invitation_body, joined_at, later_than
+from headrace.streams.chat.rooms.consent import Invitation, joined_at, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
     JoinRequest,
@@ -51,7 +51,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     body = request.body
     check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
-    stored = services.consent.stored(room, user_id)
+    stored = services.consent.stored(user_id, room_id, room.kind)
     membership = services.memberships.get(user_id, room_id)
     invitation = _allowed(services, caller, room, membership, stored, body.role)
     is_invited = services.consent.is_needed(caller, membership, request.now)
@@ -60,10 +60,10 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     if is_invited:
         return _member(room, membership, invite(services, request, room, membership, body.role))
     is_own = user_id == caller.subject
-    if invitation is not None and not services.consent.invitations.accept(invitation):
+    if invitation is not None and not services.consent.accept(invitation):
         raise _uninvited()
     if stored is not None and not is_own:
-        services.consent.invitations.withdraw(stored)
+        services.consent.withdraw(stored)
     name = body.username or (caller.username if is_own else None)
     if body.at is None and membership.is_open:
         at = membership.intervals[-1].joined_at
@@ -82,7 +82,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
         services.joins.publish(request, membership, "join", at, event_id=body.id, old=stored is not None)
     if stored is not None and is_own:
         # Last, so that repeating an interrupted request completes it.
-        services.consent.invitations.remove(stored)
+        services.consent.remove(stored)
     return _member(room, membership)
 
 
@@ -106,9 +106,9 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
         if body.for_good:
             detail = FieldError("forGood", "is not for others")
             raise Forbidden("a user leaves for good themselves", details=[detail])
-    invitation = services.consent.stored(room, user_id)
+    invitation = services.consent.stored(user_id, room_id, room.kind)
     counts = services.consent.valid(invitation, room) is not None
-    is_accepted = invitation is not None and not services.consent.invitations.withdraw(invitation)
+    is_accepted = invitation is not None and not services.consent.withdraw(invitation)
     # Read last: an acceptance that was faster than the withdrawal has joined.
     membership = services.memberships.get(user_id, room_id)
     if body.at is not None or membership.is_open or is_accepted:
@@ -120,7 +120,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     else:
         at = membership.intervals[-1].left_at or "" if membership.intervals else ""
     if is_accepted and invitation is not None:
-        services.consent.invitations.remove(invitation)
+        services.consent.remove(invitation)
     if counts:
         services.channels.publish([user_id], "invitation", room_id)
     if body.for_good:
@@ -155,7 +155,8 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
         reads += 1
         users, more = services.memberships.users_of(room_id, after, query.limit - len(found))
         after = users[-1] if users else after
-        found += _present(services, room_id, users)
+        read = services.memberships.get_many([(user_id, room_id) for user_id in users])
+        found += [each for each in read.values() if each.is_open]
     following = services.cursors().sign(signed, "after", [after]) if more and after is not None else None
     items: list[MemberItem] = [
         {
@@ -172,36 +173,10 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
     return {"items": items, "next": following, "hasMore": following is not None}
 
 
-def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, None]) -> dict[str, Any]:
-    """List the open invitations to a room, in the order of their users. Owners may; a page may have few of them.
-
-    Withdraw one with `DELETE /rooms/{roomId}/members/{userId}`.
-    """
-    caller, room_id, query = request.caller, request.path.room_id, request.query
-    check_seat(services, caller, room_id)
-    room = existing(services.rooms.get(room_id), room_id)
-    if not services.access.owns(caller, room):
-        raise _forbidden("only an owner sees who is invited to this room")
-    signed = Query("invited", room_id, caller.subject)
-    after = query.after(services.cursors(), signed)
-    found, last = services.consent.invitations.of_room(room_id, after, query.limit)
-    items = [
-        {"userId": each.user_id, **invitation_body(each)}
-        for each, _ in services.consent.counting(found, {room_id: room}, for_owners=True)
-    ]
-    following = None if last is None else services.cursors().sign(signed, "after", [last])
-    return {"items": items, "next": following, "hasMore": following is not None}
-
-
 def _shown_mark(member: Membership, since: str) -> str | None:
     """The member's read mark. One that is older than the reader's join would tell of messages before it."""
     mark = member.read_to
     return None if mark is None or time_of(mark) < since else shown_read_mark(mark)
-
-
-def _present(services: RoomServices, room_id: str, users: list[str]) -> list[Membership]:
-    found = services.memberships.get_many([(user_id, room_id) for user_id in users])
-    return [each for each in found.values() if each.is_open]
 
 
 def _allowed(
@@ -221,35 +196,38 @@ def _allowed(
     own = membership.user_id == caller.subject
     if room.kind == OPEN:
         if not own:
-            raise _forbidden("in an open room, users join themselves")
+            raise forbidden("in an open room, users join themselves")
         return None
     invitation = services.consent.valid(stored, room) if own else None
     if services.access.owns(caller, room):
+        if not (own or membership.is_open or services.consent.invites):
+            raise forbidden("only a client with events:write adds others to a room of this stage")
         return invitation
     if role is not None:
         detail = FieldError("role", "is given by owners only", role, "left out, unless you own the room")
         raise Forbidden("only an owner gives roles", details=[detail])
     if not own:
-        raise _forbidden("only an owner adds others to this room")
+        raise forbidden("only an owner adds others to this room")
     if not membership.is_open and invitation is None:
         raise _uninvited()
     return invitation
 
 
 def _uninvited() -> Forbidden:
-    return _forbidden("an owner of this room has to invite you")
+    return forbidden("an owner of this room has to invite you")
 
 
 def _check_remove(services: RoomServices, caller: Caller, room: Room, user_id: str) -> None:
     if room.kind == OPEN:
-        raise _forbidden("in an open room, users leave themselves")
+        raise forbidden("in an open room, users leave themselves")
     if not services.access.owns(caller, room):
-        raise _forbidden("only an owner removes others from this room")
+        raise forbidden("only an owner removes others from this room")
     if user_id == room.created_by:
-        raise _forbidden("the creator of a room cannot be removed")
+        raise forbidden("the creator of a room cannot be removed")
 
 
-def _forbidden(message: str) -> Forbidden:
+def forbidden(message: str) -> Forbidden:
+    """The error for a change of another user's membership."""
     return Forbidden(message, details=[FieldError("userId", "may not be changed by you")])
 
 

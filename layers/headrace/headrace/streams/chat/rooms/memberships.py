@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from headrace.core.keys import TIME_LENGTH, normalize_id
-from headrace.core.times import MINUTE, Interval, iso, micros_of
+from headrace.core.times import Interval, micros_of
 
 Role = Literal["owner", "member"]
 EventKind = Literal["join", "leave"]
@@ -28,8 +28,6 @@ bytes of the 400 KB that an item may have. When a set is full, the oldest closed
 INVITED = "#invited#"
 INVITERS = "#inviters#"
 """How the partitions begin of a user's invitations, and of those who invited the user or are blocked."""
-JOIN_TIME = 5 * MINUTE
-"""Microseconds in which a counted join or invitation is written, if at all: no function runs as long."""
 READ_LIMIT = 10_000
 """Memberships of a user that are read to find the newest ones."""
 
@@ -91,10 +89,6 @@ class Membership:
         Clocks of two environments may differ: without this a leave could come before the join that it answers.
         """
         return max(now, micros_of(self.last_event) + 1) if self.last_event else now
-
-    def counted_join(self, now: int) -> str:
-        """The time of a join from ``now`` on, and the room."""
-        return membership_event(iso(self.next_time(now)), self.room_id)
 
 
 def shown_name(username: str | None, user_id: str) -> str:
@@ -162,26 +156,6 @@ class Memberships(Protocol):
 def membership_event(timestamp: str, event_id: str) -> str:
     """A join or leave in the sets of a membership: ordered by time, then id."""
     return f"{timestamp}#{event_id}"
-
-
-def counted_room(event: str) -> str:
-    """The room of a counted join or invitation, which is ``time#roomId``."""
-    return event[TIME_LENGTH + 1 :]
-
-
-def ended_joins(memberships: Memberships, user_id: str, by: str, join: str, now: int, counted: set[str]) -> set[str]:
-    """Those of the ``counted`` joins, by which ``by`` adds a user, that count no more when ``join`` is added.
-
-    Of each room one counts, until the user has opened or left it. Without a later event in its membership, a join may
-    still follow within ``JOIN_TIME``, and counts.
-    """
-    newest = {counted_room(each): each for each in sorted({*counted, join})}
-    for row in memberships.get_many([(user_id, room_id) for room_id in newest]).values():
-        at = newest[row.room_id][:TIME_LENGTH]
-        is_past = row.last_event >= at or micros_of(at) < now - JOIN_TIME
-        if is_past and not (row.is_open and row.added_by == by and row.read_to is None):
-            del newest[row.room_id]
-    return counted - set(newest.values())
 
 
 def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:

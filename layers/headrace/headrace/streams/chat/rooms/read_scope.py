@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headrace.api.paging.range_walk import Span, spans_of
 from headrace.core.items import is_expired
 from headrace.core.times import Interval
 from headrace.streams.chat.rooms.retention import Retention
+
+if TYPE_CHECKING:
+    from headrace.api.paging.range_walk import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +42,7 @@ class ReadScope:
 
     def spans(self, now: int, start: str | None = None, end: str | None = None) -> list[Span]:
         """The spans of messages that may be shown, from ``start`` until before ``end``. Rows in them may be expired."""
+        # Imported here: functions that store or push messages read no spans.
+        from headrace.api.paging.range_walk import spans_of
+
         return spans_of(self.intervals, max(start or "", self.retention().kept_from(now)) or None, end)

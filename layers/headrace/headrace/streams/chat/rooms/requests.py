@@ -177,47 +177,6 @@ class RoomDetails(RoomBody):
     invitation: InvitationBody | None
 
 
-class InvitationItem(RoomBody, InvitationBody):
-    """A room that the user is invited to."""
-
-
-class InvitationPage(TypedDict):
-    """A page of open invitations, in the order of their room ids. Send ``next`` as ``after`` for the next page."""
-
-    items: list[InvitationItem]
-    next: Cursor | None
-    hasMore: bool
-
-
-class InvitedItem(InvitationBody):
-    """A user who is invited to the room."""
-
-    userId: str
-
-
-class InvitedPage(TypedDict):
-    """A page of open invitations to a room, in the order of their users. Send ``next`` as ``after``."""
-
-    items: list[InvitedItem]
-    next: Cursor | None
-    hasMore: bool
-
-
-class BlockBody(TypedDict):
-    """A user whose invitations are refused since ``blockedAt``; ``null``: they are not refused."""
-
-    userId: str
-    blockedAt: CanonicalTime | None
-
-
-class BlockPage(TypedDict):
-    """A page of blocked users, in the order of their ids. Send ``next`` as ``after``; a page may have few of them."""
-
-    items: list[BlockBody]
-    next: Cursor | None
-    hasMore: bool
-
-
 class MemberBody(TypedDict):
     """A membership; ``leftAt`` is null while the user is in the room.
 

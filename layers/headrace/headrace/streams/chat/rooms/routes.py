@@ -18,7 +18,7 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest
 from headrace.live.connections import Connections, SubscriberHints
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.channels import Channels
-from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
+from headrace.streams.chat.rooms.consent import Consent, Invitation, joined_at
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Role, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
@@ -46,7 +46,8 @@ CHANGE_TRIES = 3
 class RoomServices:
     """What the routes of rooms and members use. ``cursors`` reads its secret, and only the list of members needs it.
 
-    ``most_days`` are the days that the stage keeps messages.
+    ``restart_log`` begins the log of a room again, of which readers may see less. ``most_days`` are the days that the
+    stage keeps messages.
     """
 
     rooms: CachedRooms
@@ -57,6 +58,7 @@ class RoomServices:
     consent: Consent
     joins: Joins
     channels: Channels
+    restart_log: Callable[[str], None]
     cursors: Callable[[], CursorSigner]
     most_days: int = MOST_DAYS
 
@@ -102,7 +104,7 @@ def has_seat(services: RoomServices, caller: Caller, room_id: str) -> bool:
     if not keys.is_reserved_room(room_id) or caller.has(EVENTS_WRITE):
         return True
     membership = services.memberships.get(caller.subject, room_id)
-    return bool(membership.intervals) or services.consent.invitations.get(caller.subject, room_id) is not None
+    return bool(membership.intervals) or services.consent.stored(caller.subject, room_id) is not None
 
 
 def check_seat(services: RoomServices, caller: Caller, room_id: str) -> None:
@@ -123,7 +125,7 @@ def show_room(services: RoomServices, request: Request[RoomPath, None, None]) ->
     membership = services.memberships.get(user_id, room_id)
     invitation = None
     if room.kind == MEMBERS and not membership.is_open:
-        invitation = services.consent.valid(services.consent.stored(room, user_id), room)
+        invitation = services.consent.valid(services.consent.stored(user_id, room_id), room)
         if not membership.intervals and invitation is None:
             raise not_in_room(room_id)
     return _details(room, membership, invitation)
@@ -157,7 +159,7 @@ def _changed(services: RoomServices, room: Room, changes: dict[str, Any], now: i
         changed = services.rooms.table.change(room.room_id, changes, retention)
         if changed is not None and keeps:
             services.rooms.learn(room.room_id, changed.retention)
-            services.channels.restart(room.room_id)
+            services.restart_log(room.room_id)
         if changed is not None:
             return changed
         room = existing(services.rooms.table.get(room.room_id), room.room_id)
@@ -202,7 +204,8 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     own, other = (services.memberships.get(each, room_id) for each in (user_id, other_id))
     new = {each.user_id for each in (own, other) if not each.joins}
     room = services.rooms.table.get(room_id)
-    is_wish = room is not None and room.created_by == other_id
+    # Without invitations, nobody can say whether the other user blocks the caller: they come themselves.
+    is_wish = services.consent.invites and room is not None and room.created_by == other_id
     invites = not other.joins and not is_wish and services.consent.is_needed(caller, other, request.now)
     room = room or services.rooms.create(Room(room_id, MEMBERS, DIRECT, at, user_id))
     if not own.is_open or not other.joins:
@@ -214,9 +217,9 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         services.rooms.table.take_seat(room_id, other_id)
         invite(services, request, room, other, OWNER)
     elif not other.joins:
-        stored = services.consent.stored(room, other_id)
+        stored = services.consent.stored(other_id, room_id)
         if stored is not None:
-            services.consent.invitations.withdraw(stored)
+            services.consent.withdraw(stored)
         other = _join(services, caller, room, other_id, room.created_at, None)
         end_if_blocked(services, request, other)
     for membership in (own, other):
@@ -232,9 +235,9 @@ def _return_to(
 ) -> Membership:
     """Join a direct room, for the first time or again; an invitation of the other user is accepted."""
     caller, user_id, consent = request.caller, own.user_id, services.consent
-    stored = consent.stored(room, user_id)
+    stored = consent.stored(user_id, room.room_id)
     invitation = consent.valid(stored, room)
-    if invitation is not None and not consent.invitations.accept(invitation):
+    if invitation is not None and not consent.accept(invitation):
         invitation = None
     is_new = room.created_by == user_id and not own.joins
     at = room.created_at if is_new else joined_at(own, invitation, request.now)
@@ -242,7 +245,7 @@ def _return_to(
     membership = _join(services, caller, room, user_id, at, username)
     if stored is not None:
         services.joins.publish(request, membership, "join", at, old=True)
-        consent.invitations.remove(stored)
+        consent.remove(stored)
     return membership
 
 
@@ -257,7 +260,7 @@ def _join(
 
 def invite(
     services: RoomServices, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role | None
-) -> Invitation:
+) -> Invitation | None:
     """Invite a user, and publish it to them unless they block the caller. Raises what ``Consent.invite`` raises."""
     invitation = services.consent.invite(request, room, membership, role)
     if services.consent.valid(invitation, room) is not None:
@@ -272,7 +275,7 @@ def end_if_blocked(services: RoomServices, request: Request[Any, Any, Any], adde
         Unavailable: it has ended. The repeated request invites the user, which is all that the caller sees of a block.
     """
     by, user_id, room_id = request.caller, added.user_id, added.room_id
-    if added.added_by == by.subject and services.consent.invitations.blocks([(user_id, by.subject)]):
+    if added.added_by == by.subject and services.consent.is_blocked(user_id, by.subject):
         services.joins.add(by, user_id, room_id, "leave", times.iso(added.next_time(request.now)))
         services.memberships.leave_for_good(user_id, room_id)
         raise Unavailable("the membership changed meanwhile; repeat the request")
@@ -281,5 +284,5 @@ def end_if_blocked(services: RoomServices, request: Request[Any, Any, Any], adde
 def _details(room: Room, membership: Membership, invitation: Invitation | None) -> dict[str, Any]:
     intervals = membership.intervals
     own = {**state_of(intervals[-1]), "role": effective_role(room, membership)} if intervals else None
-    shown = None if invitation is None else invitation_body(invitation)
+    shown = None if invitation is None else invitation.to_body()
     return {**room.to_body(), "membership": own, "invitation": shown}

@@ -1,0 +1,145 @@
+"""HTTP routes of a user's connections: operators list and close them, and users close their own."""
+
+from __future__ import annotations
+
+import functools
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from headrace.api.params import UserPath
+from headrace.api.router import Request
+from headrace.core.errors import Unavailable
+from headrace.core.fields import CanonicalTime
+from headrace.core.keys import channel_user
+from headrace.features.operations.management import ConnectionManager
+from headrace.live.connections import Connections
+from headrace.runtime.aws import client
+from headrace.runtime.observability import audit
+from headrace.runtime.threads import Parallel
+from headrace.services.connections import connections
+
+AT_ONCE = 8
+CONNECTIONS = 200
+"""Connections that one request shows. A user has 50 at most, but a trusted producer any number."""
+SECONDS_LEFT = 3.0
+"""Seconds that must be left to close 200 more."""
+ROOMS = 100
+"""Rooms that are shown of each connection."""
+
+
+class UserConnection(TypedDict):
+    """An open connection. `lastActiveAt` is when API Gateway last saw a frame of it.
+
+    `rooms` are the first 100 of the `roomCount` rooms that it follows.
+    """
+
+    connectionId: str
+    connectedAt: CanonicalTime
+    lastActiveAt: CanonicalTime
+    rooms: list[str]
+    roomCount: int
+
+
+class ConnectionList(TypedDict):
+    """A user's open connections, the oldest first; with `hasMore`, only 200 of them were looked at."""
+
+    connections: list[UserConnection]
+    hasMore: bool
+
+
+class ClosedConnections(TypedDict):
+    """How many connections were closed; with `hasMore`, repeat the request."""
+
+    closed: int
+    hasMore: bool
+
+
+@dataclass(frozen=True)
+class UserConnections:
+    """What the routes use."""
+
+    connections: Connections
+    manager: ConnectionManager
+    parallel: Parallel
+
+
+@functools.cache
+def user_connections() -> UserConnections:
+    manager = ConnectionManager(client("apigatewaymanagementapi", connections=AT_ONCE))
+    return UserConnections(connections(), manager, Parallel(AT_ONCE, "connections"))
+
+
+def list_connections(services: UserConnections, request: Request[UserPath, None, None]) -> ConnectionList:
+    """List a user's open connections."""
+    followed = services.connections.rooms_of_user(request.path.user_id)
+    # A connection may also follow its user.
+    found = sorted((each, {room for room in rooms if channel_user(room) is None}) for each, rooms in followed.items())
+    asked = found[:CONNECTIONS]
+    activities = services.parallel.map(services.manager.activity, [each for each, _ in asked])
+    shown: list[UserConnection] = [
+        {
+            "connectionId": connection_id,
+            "connectedAt": activity.connected_at,
+            "lastActiveAt": activity.last_active_at,
+            "rooms": sorted(rooms)[:ROOMS],
+            "roomCount": len(rooms),
+        }
+        for (connection_id, rooms), activity in zip(asked, activities, strict=True)
+        if activity is not None
+    ]
+    return {"connections": sorted(shown, key=lambda each: each["connectedAt"]), "hasMore": len(found) > CONNECTIONS}
+
+
+def close_connections(services: UserConnections, request: Request[UserPath, None, None]) -> ClosedConnections:
+    """Close all of a user's connections.
+
+    It revokes no token: with a valid one, the user can connect again.
+
+    Raises:
+        Unavailable: some may still be open; the request may be repeated.
+    """
+    found, failure = _close(services, request, request.path.user_id)
+    audit("connections were closed", request.caller, user=request.path.user_id, closed=found["closed"])
+    if failure is not None:
+        raise failure
+    return found
+
+
+def close_own_connections(services: UserConnections, request: Request[None, None, None]) -> ClosedConnections:
+    """Close all connections of the token's user, on all devices, also the one of a page that calls this.
+
+    It revokes no token: sign out with the issuer first, or the other devices connect again.
+
+    Raises:
+        Unavailable: some may still be open; the request may be repeated.
+    """
+    found, failure = _close(services, request, request.caller.subject)
+    if failure is not None:
+        raise failure
+    return found
+
+
+def _close(
+    services: UserConnections, request: Request[Any, None, None], user_id: str
+) -> tuple[ClosedConnections, Unavailable | None]:
+    """Close as many connections as there is time for; also returns why one could not be closed."""
+    # In random order: some ended without a notice, and a repeated request must not try the same ones first.
+    ids = list(services.connections.of_user(user_id))
+    random.shuffle(ids)
+
+    def close(connection_id: str) -> bool | Unavailable:
+        try:
+            return services.manager.close(connection_id)
+        except Unavailable as error:
+            return error
+
+    tried, closed, failures = 0, 0, list[Unavailable]()
+    while not failures and tried < len(ids) and request.seconds_left > SECONDS_LEFT:
+        results = services.parallel.map(close, ids[tried : tried + CONNECTIONS])
+        closed += results.count(True)
+        failures = [each for each in results if isinstance(each, Unavailable)]
+        tried += CONNECTIONS
+    return {"closed": closed, "hasMore": tried < len(ids)}, failures[0] if failures else None

@@ -1,0 +1,64 @@
+"""Builds what runs the slices of erasures."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from headrace.core.people import Step
+from headrace.features.people.erasure.chat import ChatEraser
+from headrace.features.people.erasure.dead_letters import LetterEraser
+from headrace.features.people.erasure.eraser import Eraser, rounds_of
+from headrace.features.people.erasure.rooms import RoomsEraser
+from headrace.features.people.erasures import erasure_queue, erasures
+from headrace.features.people.exports.tasks import exports
+from headrace.features.people.exports.withdrawal import erase_exports
+from headrace.features.people.hashes import person_hashes
+from headrace.features.people.screen import erased
+from headrace.queues.sqs import TIMEOUT, SqsDeadLane
+from headrace.runtime.aws import client
+from headrace.runtime.settings import (
+    ArchiveSettings,
+    ConnectionSettings,
+    DeadLaneSettings,
+    ErasureTaskSettings,
+    ExportSettings,
+    RoomSettings,
+)
+from headrace.services.messages import message_table, room_log
+from headrace.services.shared import clock, dynamodb, retry_lane
+from headrace.stage.registry import STREAMS, archive_steps, erases, erases_first, late, remove
+from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.s3 import S3Objects
+from headrace.streams.chat.stream import CHAT
+
+
+@functools.cache
+def eraser() -> Eraser:
+    """Runs the slices of erasures."""
+    settings, window = ErasureTaskSettings.read(), ArchiveSettings.read().archive_window_seconds
+    waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, window
+    rounds = rounds_of(steps(), archive_steps(), *waits)
+    return Eraser(rounds, erasures(), erasure_queue(), person_hashes(), clock())
+
+
+def steps() -> Sequence[Step]:
+    """The steps of the first two rounds, in their order."""
+    rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
+    memberships = DynamoTable(dynamodb(), rooms.memberships_table, "memberships")
+    files = S3Objects(client("s3"), ExportSettings.read().exports_bucket)
+    chat = ChatEraser(message_table(), remove, room_log(), late(CHAT), clock())
+    places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
+    dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
+    return [
+        functools.partial(erase_exports, message_table(), memberships, exports(), files, person_hashes()),
+        *erases_first(),
+        chat.messages,
+        *erases(),
+        places.connections,
+        places.memberships,
+        LetterEraser(dead_lane, retry_lane(), erased, STREAMS).dead_letters,
+        # These read whole tables.
+        places.named_by_others,
+        places.rooms,
+    ]

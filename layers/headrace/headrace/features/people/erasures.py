@@ -1,0 +1,81 @@
+"""Erasures in the Erasures table: one row per erased person, which is also the tombstone.
+
+It says until when a person was erased. An event that was accepted before then is never stored again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from headrace.core.items import Item
+from headrace.features.people.jobs import DONE, STATE_NAME, DynamoJobs, Job, TaskQueue
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ErasureSettings, ErasureTaskSettings
+from headrace.services.shared import dynamodb
+
+_COUNT = "count:"
+"""How the attributes with counts begin."""
+_SAME = "erasedAt = :erasedAt"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One slice of an erasure: the ``step`` of a ``round`` at which it begins.
+
+    The first round erases what there is. The second one follows when every event that was accepted before the erasure
+    is either stored or will be refused. With an archive, a third one tidies it.
+    """
+
+    user_id: str
+    skier_id: str | None
+    erased_at: str
+    round: int = 1
+    step: int = 0
+
+
+class DynamoErasures(DynamoJobs[Job]):
+    """Erasures by the key of their person."""
+
+    kind, began_at, beside = "erasures", "erasedAt", "skier"
+
+    def erased_at(self, keys: Collection[str]) -> dict[str, str]:
+        """When people were erased last, by their keys; others are left out."""
+        rows = self._table.get_many([self._key(key) for key in sorted(keys)])
+        return {row["person"]: row["erasedAt"] for row in rows}
+
+    def bury(self, key: str, at: str) -> None:
+        """Leave a tombstone alone, without a task: for another person that an erasure names."""
+        condition = "attribute_not_exists(erasedAt) OR erasedAt < :at"
+        expression = "SET erasedAt = :at, #state = :done"
+        self._table.update_if(condition, self._key(key), expression, {":at": at, ":done": DONE}, **STATE_NAME)
+
+    def add(self, key: str, erased_at: str, counts: Mapping[str, int]) -> None:
+        """Add to the counts of the erasure that began at ``erased_at``."""
+        names = {f"#c{number}": _COUNT + name for number, name in enumerate(counts)}
+        values: Item = {f":c{number}": count for number, count in enumerate(counts.values())}
+        added = ", ".join(f"#c{number} :c{number}" for number in range(len(counts)))
+        self._table.update_if(
+            _SAME, self._key(key), f"ADD {added}", {**values, ":erasedAt": erased_at}, ExpressionAttributeNames=names
+        )
+
+    def finish(self, key: str, erased_at: str, at: str) -> None:
+        """End the erasure that began at ``erased_at``. An earlier one changes nothing."""
+        values = {":erasedAt": erased_at, ":done": DONE, ":at": at}
+        self._table.update_if(_SAME, self._key(key), "SET #state = :done, doneAt = :at", values, **STATE_NAME)
+
+    def _job(self, row: Item) -> Job:
+        counts = {name.removeprefix(_COUNT): count for name, count in row.items() if name.startswith(_COUNT)}
+        return Job(row["erasedAt"], row["state"], row.get("skier"), row.get("doneAt"), dict(sorted(counts.items())))
+
+
+def erasure_queue() -> TaskQueue:
+    """Holds the next slices of erasures."""
+    return TaskQueue(ErasureTaskSettings.read().erasure_queue_url, client("sqs"), "erasures")
+
+
+@functools.cache
+def erasures() -> DynamoErasures:
+    """The erasures of the stage."""
+    return DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)

@@ -1,0 +1,41 @@
+"""Builds what runs the slices of exports."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.features.people.exports.exporter import Exporter
+from headrace.features.people.exports.room import RoomSources
+from headrace.features.people.exports.tasks import export_queue, exports
+from headrace.features.people.exports.user import UserSources
+from headrace.features.people.hashes import person_hashes
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings
+from headrace.services.messages import message_table
+from headrace.services.rooms import memberships
+from headrace.services.shared import clock, dynamodb
+from headrace.stage.registry import exported, exported_of_room
+from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.s3 import S3Objects
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+
+FILE_SECONDS = 20.0
+"""Timeout of a file of up to 8 MB."""
+
+
+@functools.cache
+def exporter() -> Exporter:
+    """Runs the slices of exports."""
+    rooms = RoomSettings.read()
+    user = UserSources(
+        message_table(),
+        DynamoTable(dynamodb(), rooms.rooms_table, "rooms"),
+        DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
+        DynamoTable(dynamodb(), ConnectionSettings.read().connections_table, "connections"),
+        exported,
+    )
+    room = RoomSources(
+        DynamoRooms(dynamodb(), rooms.rooms_table), memberships(), message_table(), exported_of_room, clock()
+    )
+    files = S3Objects(client("s3", timeout=FILE_SECONDS), ExportSettings.read().exports_bucket)
+    return Exporter({"user": user.of, "room": room.of}, exports(), files, export_queue(), person_hashes(), clock())

@@ -1,0 +1,1 @@
+"""How a stage is: its health, its status, and the states of circuit breakers."""

@@ -1,1 +1,0 @@
-"""Operators' functions: health, status, probes, dead letters, the parking queue, the broker's topology."""
