@@ -6,8 +6,6 @@ import functools
 import zlib
 from typing import TYPE_CHECKING
 
-from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
-from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.queues.brokers import beginning_at
@@ -26,6 +24,8 @@ from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
+    from headrace.api.rates.rate_limiter import RateLimiter
+    from headrace.api.statistics import RequestTimes
     from headrace.health.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
@@ -113,6 +113,9 @@ def scope_prefix() -> str:
 @functools.cache
 def request_times() -> RequestTimes | None:
     """The times of this environment's requests; ``None`` where a function has no cache."""
+    # Imported here, as the limiter below: functions without requests need neither.
+    from headrace.api.statistics import RequestTimes
+
     try:
         return RequestTimes(separate_cache())
     except ConfigurationError:
@@ -122,6 +125,8 @@ def request_times() -> RequestTimes | None:
 @functools.cache
 def rate_limiter() -> RateLimiter:
     """Limits callers to the rates of the settings. The environments of a function without a cache count alone."""
+    from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
+
     try:
         shared = SharedCounts(separate_cache())
     except ConfigurationError:
