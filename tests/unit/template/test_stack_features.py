@@ -12,7 +12,7 @@ from localstage.template import Attributes, parameters
 from localstage.template.intrinsics import Resolver
 from localstage.template.resources import Stack
 from tests.unit.localstage.template.template_stage import LIVE
-from tests.unit.template_stack import CONDITIONS, TemplateStack
+from tests.unit.template_stack import CONDITIONS, ROOT, TEMPLATE, TemplateStack
 
 StackWith = Callable[[Sequence[Feature]], Stack]
 KEPT = {"AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::S3::Bucket", "AWS::SecretsManager::Secret"}
@@ -61,3 +61,9 @@ def test_each_feature_with_functions_has_a_condition_that_no_other_name_turns_on
     } == CONDITIONS
     names = [each.name for each in FEATURES]
     assert [(one, other) for one in names for other in names if one in other and one != other] == []
+
+
+def test_the_templates_stay_short_enough_to_be_read() -> None:
+    paths = [TEMPLATE, *(ROOT / "templates").glob("*.yaml")]
+
+    assert sum(len(path.read_text().splitlines()) for path in paths) <= 5_000
