@@ -22,6 +22,8 @@ from localstage.template.document import parse
 from ops import replacements
 from ops.aws import NO_REGION, Stack, call
 
+PARAMETERS_OF = {"TellTarget": ("", "tell"), "WebhookUrl": ("", "tell"), "Archive": ("off", "archive")}
+"""The value without which a parameter does nothing while its feature is left out, and that feature."""
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "template.yaml"
 CONFIG = ROOT / "samconfig.toml"
@@ -191,9 +193,13 @@ def notices(wanted: Plan) -> str:
 
 
 def features(wanted: Plan) -> str:
-    """The features exist, and none is without one that it needs."""
-    updated = _updated(wanted, _parameters(wanted.stack.described()))
-    return f"the stage has {', '.join(named(updated.values['Features'])) or 'no optional feature'}"
+    """The features exist, none is without one that it needs, and no parameter is of one that is left out."""
+    values = _updated(wanted, _parameters(wanted.stack.described())).values
+    found = named(values["Features"])
+    for name, (off, feature) in PARAMETERS_OF.items():
+        if values[name] != off and feature not in found:
+            raise Failed(f"{name} is set, but Features leaves {feature} out")
+    return f"the stage has {', '.join(found) or 'no optional feature'}"
 
 
 def named(features: str) -> list[str]:

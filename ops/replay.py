@@ -49,12 +49,14 @@ def variables_of(stack: str | None) -> Mapping[str, str]:
         StageError: there is no such stage, or it has no archive that an erasure knows.
     """
     if stack is None:
-        variables = StateFile(stage_file().parent).variables()["EraseUsers"]
+        variables = StateFile(stage_file().parent).variables().get("EraseUsers", {})
+        if not variables:
+            raise StageError("a replay needs the feature people, which this stage leaves out")
         os.environ.update({name: value for name, value in variables.items() if name.startswith("AWS_") and value})
         return variables
     function = Stack(stack).ids("AWS::Lambda::Function").get("EraseUsers")
     if function is None:
-        raise StageError(f"STACK: {stack} has no function EraseUsers")
+        raise StageError(f"STACK: {stack} has no function EraseUsers: a replay needs the feature people")
     found = call("lambda", "get_function_configuration", FunctionName=function)
     return dict(found["Environment"]["Variables"])
 

@@ -90,7 +90,8 @@ class RoomWorld:
         log = MemoryRoomLog(self.marks)
         channels = UserChannels(log, hints, self.live, clock)
         joins = Joins(self.memberships, CHAT, self.acceptor, channels)
-        consent = Invitations(self.invitations, self.memberships, rooms) if has_invitations else Consent()
+        invitations = Invitations(self.invitations, self.memberships, rooms)
+        consent = invitations if has_invitations else Consent(lambda: invitations)
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(
             rooms,

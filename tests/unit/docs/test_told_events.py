@@ -8,7 +8,7 @@ import re
 from headrace.core.times import SECOND, parse_iso
 from headrace.features.tell.teller import Teller
 from headrace.features.tell.told import STORED, tells
-from headrace.stage.chosen import told_types
+from headrace.stage.chosen import FEATURES
 from headrace.storage.dynamodb.client import to_wire
 from tests.fakes.queues import MemoryRetryLane
 from tests.fakes.tell import MemoryTarget
@@ -42,4 +42,4 @@ def test_the_example_is_what_the_function_sends() -> None:
 def test_the_page_lists_every_type() -> None:
     listed = re.findall(r"^\| `(\w+\.[\w-]+)` \|", PAGE, re.M)
 
-    assert listed == [STORED, *told_types()]
+    assert listed == [STORED, *(each for feature in FEATURES for each in feature.tells)]

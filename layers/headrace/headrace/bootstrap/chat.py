@@ -39,15 +39,13 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
-    from headrace.stage.registry import STREAMS, channels, consents
+    from headrace.stage.registry import STREAMS, channels, consent
     from headrace.streams.chat.messages.room_log import restart
-    from headrace.streams.chat.rooms.channels import Channels
-    from headrace.streams.chat.rooms.consent import Consent
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    to_users = next(iter(channels(publisher().live_publisher())), Channels())
+    to_users = channels(publisher().live_publisher())
     joins = Joins(memberships(), STREAMS[MESSAGE], acceptor(), to_users)
     return RoomServices(
         rooms(),
@@ -55,7 +53,7 @@ def room_services() -> RoomServices:
         access(),
         connections(),
         subscriber_hints(),
-        next(iter(consents()), Consent()),
+        consent(),
         joins,
         to_users,
         functools.partial(restart, room_log()),

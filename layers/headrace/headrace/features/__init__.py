@@ -10,9 +10,9 @@
         telling.py    which of their changes go to TellTarget
         people.py     how a user is erased from them
 
-``headrace.stage`` imports a part when the core asks for it. A feature imports packages to its left, and the features
-that it needs. What it keeps beside a message is removed with the message, and a user is erased from it, also while the
-feature is left out.
+``headrace.stage`` imports a part when the core asks for it. A feature imports packages above it in the map of
+``headrace``, and the features that it needs. What it keeps beside a message is removed with the message, and a user is
+erased from it, also while the feature is left out.
 """
 
 NAMES = (
@@ -33,4 +33,4 @@ NAMES = (
     "people",
     "operations",
 )
-"""The folders, in the order of their hooks."""
+"""The folders, in the order of their hooks. An erasure or an export that runs keeps its place in that order."""

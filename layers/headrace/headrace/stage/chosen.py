@@ -62,8 +62,3 @@ def status_readers() -> dict[str, Callable[[], Any]]:
     """What features read for the status, by the name of its part."""
     parts = [module(each, each.parts["status"]) for each in CHOSEN if "status" in each.parts]
     return {name: read for part in parts for name, read in part.status().items()}
-
-
-def told_types() -> tuple[str, ...]:
-    """The types of what features tell others, also those that are left out: a stage may name them."""
-    return tuple(each for feature in FEATURES for each in feature.tells)

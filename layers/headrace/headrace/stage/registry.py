@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.caller import without_hash
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[Any]:
     """The object of that name in a module of each feature that has it."""
     return [getattr(module(each, each.parts[part]), part) for each in features if part in each.parts]
+
+
+def _only(part: str, features: Sequence[Feature] = CHOSEN) -> Any:
+    """The object of that name, which one feature has at most; ``None`` if none has it."""
+    found = _parts(part, features)
+    if len(found) > 1:
+        raise ConfigurationError(f"two features have the part {part}, which one can have")
+    return found[0] if found else None
 
 
 def _kinds() -> dict[str, Kind]:
@@ -67,17 +75,24 @@ def all_streams() -> dict[str, Stream]:
 
 def hash_address() -> HashAddress:
     """How addresses of clients are hashed for events that keep them."""
-    return next(iter(_parts("hash_address")), without_hash)
+    found: HashAddress | None = _only("hash_address")
+    return found or without_hash
 
 
-def consents() -> list[Consent]:
-    """What decides who is added to a room at once; at most one."""
-    return [consent() for consent in _parts("consent")]
+def consent() -> Consent:
+    """What decides who is added to a room at once."""
+    from headrace.streams.chat.rooms.consent import Consent
+
+    build: Callable[[], Consent] | None = _only("consent")
+    return build() if build else Consent(lambda: _only("consent", FEATURES)())
 
 
-def channels(publisher: LivePublisher) -> list[Channels]:
-    """What publishes to users what has changed in their rooms; at most one."""
-    return [channels(publisher) for channels in _parts("channels")]
+def channels(publisher: LivePublisher) -> Channels:
+    """What publishes to users what has changed in their rooms."""
+    from headrace.streams.chat.rooms.channels import Channels
+
+    build: Callable[[LivePublisher], Channels] = _only("channels") or (lambda _publisher: Channels())
+    return build(publisher)
 
 
 def hooks_before() -> list[tuple[str, Hook]]:
@@ -100,8 +115,7 @@ def late(stream: Stream) -> Hook:
 
     What it keeps of its counts would lack these rows when it comes back.
     """
-    (build,) = _parts("late", FEATURES)
-    hook: Hook = build(stream)
+    hook: Hook = _only("late", FEATURES)(stream)
     return hook
 
 

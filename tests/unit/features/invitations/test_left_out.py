@@ -43,12 +43,21 @@ def test_only_a_client_with_events_write_adds_others(world: RoomWorld) -> None:
 def test_an_invitation_counts_again_when_the_feature_is_back(world: RoomWorld) -> None:
     assert world.refused("bob", "GET", "den") == FORBIDDEN
     assert world.refused("bob", "PUT", "den/members/bob") == FORBIDDEN
-    assert world.ok("bob", "DELETE", "den/members/bob")["leftAt"] is None
 
     world.routes = world.environment(world.clock)
 
     assert world.invited_to() == ["den"]
     assert world.ok("bob", "PUT", "den/members/bob")["joinedAt"] is not None
+
+
+@pytest.mark.parametrize("by", ["bob", "carol"])
+def test_who_declined_or_was_removed_is_not_invited_when_the_feature_is_back(world: RoomWorld, by: str) -> None:
+    assert world.ok(by, "DELETE", "den/members/bob")["leftAt"] is None
+
+    world.routes = world.environment(world.clock)
+
+    assert world.invited_to() == []
+    assert world.refused("bob", "PUT", "den/members/bob") == FORBIDDEN
 
 
 def test_each_user_of_a_direct_room_opens_it(world: RoomWorld) -> None:

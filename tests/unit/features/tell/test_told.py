@@ -17,7 +17,7 @@ from headrace.features.ads.stream import tell as tell_of_clicks
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from headrace.features.ski.stream import tell as tell_of_rides
 from headrace.features.tell.told import STORED, tells
-from headrace.stage.chosen import told_types
+from headrace.stage.chosen import FEATURES
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.message_row import ERASED
 from tests.unit.template_stack import TemplateStack
@@ -170,7 +170,7 @@ def test_streams_of_clients_are_told_and_the_template_knows_their_types(template
     assert tells().keys() <= {name for name, stream in STREAMS.items() if stream.incoming}
 
     pattern = re.compile(template_stack.parameters["TellTypes"]["AllowedPattern"])
-    names = [*tells(), STORED, *told_types()]
+    names = [*tells(), STORED, *(each for feature in FEATURES for each in feature.tells)]
     assert [each for each in names if not pattern.fullmatch(each)] == []
     assert template_stack.parameters["TellTypes"]["Default"] == ",".join(tells())
     assert [each for each in ("probe", "message", "message.expired", "") if pattern.fullmatch(each)] == []

@@ -38,6 +38,7 @@ class Invitations(Consent):
     invites = True
 
     def __init__(self, store: DynamoInvitations, memberships: Memberships, rooms: CachedRooms) -> None:
+        super().__init__(lambda: self)
         self.store = store
         self.rooms = rooms
         self._memberships = memberships

@@ -27,7 +27,7 @@ from headrace.runtime.settings import (
 )
 from headrace.services.messages import message_table, room_log
 from headrace.services.shared import clock, dynamodb, retry_lane
-from headrace.stage.registry import STREAMS, archive_steps, erases, erases_first, late, remove
+from headrace.stage.registry import all_streams, archive_steps, erases, erases_first, late, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.stream import CHAT
@@ -57,7 +57,7 @@ def steps() -> Sequence[Step]:
         *erases(),
         places.connections,
         places.memberships,
-        LetterEraser(dead_lane, retry_lane(), erased, STREAMS).dead_letters,
+        LetterEraser(dead_lane, retry_lane(), erased, all_streams()).dead_letters,
         # These read whole tables.
         places.named_by_others,
         places.rooms,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +30,17 @@ class Invitation:
 
 
 class Consent:
-    """Decides for a stage without invitations. Methods of others may raise StoreUnavailable."""
+    """Decides for a stage without invitations. Methods may raise StoreUnavailable.
+
+    Invitations from before count no more. They are deleted as before, with the help of what ``left_out`` makes: else
+    users who were removed meanwhile could join when the feature is back.
+    """
 
     invites = False
     """Whether users who are not added are invited."""
+
+    def __init__(self, left_out: Callable[[], Consent]) -> None:
+        self._left_out = left_out
 
     def is_needed(self, caller: Caller, membership: Membership, _now: int) -> bool:
         """Whether the caller must not add the user of ``membership`` at once. One more counts from ``now`` on."""
@@ -44,12 +52,12 @@ class Consent:
         """Invite the user of ``membership``."""
         return None
 
-    def stored(self, _user_id: str, _room_id: str, _kind: RoomKind = MEMBERS) -> Invitation | None:
+    def stored(self, user_id: str, room_id: str, kind: RoomKind = MEMBERS) -> Invitation | None:
         """The invitation of a user to a room of that kind, whether it counts or not.
 
         Read it before the membership: of one that is accepted meanwhile, the join is seen.
         """
-        return None
+        return self._left_out().stored(user_id, room_id, kind)
 
     def valid(self, _invitation: Invitation | None, _room: Room) -> Invitation | None:
         """The stored invitation to ``room``, if it counts now."""
@@ -59,12 +67,13 @@ class Consent:
         """Mark an invitation, before its user joins. ``False``: it was withdrawn or replaced meanwhile."""
         return False
 
-    def withdraw(self, _invitation: Invitation) -> bool:
+    def withdraw(self, invitation: Invitation) -> bool:
         """Delete the invitation of its user to its room. ``False``: it is marked, so a join may follow at any time."""
-        return True
+        return self._left_out().withdraw(invitation)
 
     def remove(self, invitation: Invitation) -> None:
         """Delete an invitation, marked or not, unless another one has replaced it."""
+        self._left_out().remove(invitation)
 
     def is_blocked(self, _user_id: str, _by: str) -> bool:
         """Whether a user blocks the one who has added them."""

@@ -61,7 +61,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
         return _member(room, membership, invite(services, request, room, membership, body.role))
     is_own = user_id == caller.subject
     if invitation is not None and not services.consent.accept(invitation):
-        raise _uninvited()
+        raise _uninvited(services)
     if stored is not None and not is_own:
         services.consent.withdraw(stored)
     name = body.username or (caller.username if is_own else None)
@@ -209,12 +209,13 @@ def _allowed(
     if not own:
         raise forbidden("only an owner adds others to this room")
     if not membership.is_open and invitation is None:
-        raise _uninvited()
+        raise _uninvited(services)
     return invitation
 
 
-def _uninvited() -> Forbidden:
-    return forbidden("an owner of this room has to invite you")
+def _uninvited(services: RoomServices) -> Forbidden:
+    may = "an owner of this room has to invite you" if services.consent.invites else "this room is for its members"
+    return forbidden(may)
 
 
 def _check_remove(services: RoomServices, caller: Caller, room: Room, user_id: str) -> None:
