@@ -1,4 +1,4 @@
-"""A clock for tests."""
+"""Clocks for tests."""
 
 from __future__ import annotations
 
@@ -17,3 +17,17 @@ class FixedClock:
     def advance(self, seconds: float) -> None:
         """Move the clock by ``seconds``, which may be negative."""
         self._now += round(seconds * SECOND)
+
+
+class Seconds:
+    """A monotonic clock in seconds, which moves only by a sleep, or when a test sets it."""
+
+    def __init__(self, now: float = 100.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Return at once, ``seconds`` later."""
+        self.now += seconds

@@ -83,17 +83,6 @@ def test_failed_sends_are_retried_under_the_same_ids(run: Run, stage: FakeStage,
     assert stage.frames > 300
 
 
-def test_a_replay_waits_for_a_stage_that_is_behind_and_says_by_how_much(stage: FakeStage, capsys: Capture) -> None:
-    stage.faults.behind = range(50, 80)
-
-    assert demo.main(["--messages", "300"]) == 0
-
-    output = capsys.readouterr().out
-    assert "again in" in output
-    assert "the stage is behind: an event would wait about 47 s to be stored" in output
-    assert "accepted=300 stored=300 lost=0" in output.splitlines()[-1]
-
-
 def test_a_replay_whose_time_is_over_says_so_and_what_was_accepted(stage: FakeStage, capsys: Capture) -> None:
     stage.faults.behind = range(50, 10_000)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,10 @@ from localstage.reference.pages import ReferencePages
 from localstage.services.endpoints import Endpoints
 from localstage.status import StatusServer
 from tests.contract.emulators import Emulators
+from tests.contract.localstage.services.objects_harness import (
+    TOKEN,
+    stage_of_objects,  # noqa: F401 - a fixture
+)
 
 ROOT = Path(__file__).parents[3]
 DYNAMODB = {
@@ -142,23 +146,12 @@ async def test_programs_of_this_machine_and_pages_of_the_server_are_answered(ser
     assert (await server.ask(Origin=origin, **{"Sec-Fetch-Site": "same-origin"}))[0] == 200
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
-    """Emulators that ask for a session token, as a stage starts them."""
-    emulators = Emulators(tmp_path_factory.mktemp("guarded"), session_token="t0ken")
-    try:
-        emulators.start()
-        yield emulators
-    finally:
-        emulators.stop()
-
-
 @pytest.mark.parametrize("emulator", ["dynalite", "capacity", "MiniStack"])
-async def test_an_emulator_refuses_other_users_who_have_no_session_token(guarded: Emulators, emulator: str) -> None:
+async def test_an_emulator_refuses_other_users_who_have_no_session_token(stage: Emulators, emulator: str) -> None:
     servers = {
-        "dynalite": Server("POST", guarded.dynamodb_url, b"{}", DYNAMODB),
-        "capacity": Server("GET", f"{guarded.dynamodb_url}/consumed-capacity"),
-        "MiniStack": Server("POST", guarded.sqs_url, b"{}", SQS),
+        "dynalite": Server("POST", stage.dynamodb_url, b"{}", DYNAMODB),
+        "capacity": Server("GET", f"{stage.dynamodb_url}/consumed-capacity"),
+        "MiniStack": Server("POST", stage.sqs_url, b"{}", SQS),
     }
     server = servers[emulator]
 
@@ -166,7 +159,7 @@ async def test_an_emulator_refuses_other_users_who_have_no_session_token(guarded
         code, body, _ = await server.ask(**headers)
         assert code == 403
         assert "X-Amz-Security-Token: " in body
-    assert (await server.ask(**{"X-Amz-Security-Token": "t0ken"}))[0] == 200
+    assert (await server.ask(**{"X-Amz-Security-Token": TOKEN}))[0] == 200
 
 
 @pytest.mark.parametrize("query", ["", "?secret=", "?secret=guessed"])

@@ -42,3 +42,9 @@ def plays(account: str) -> Callable[..., None]:
 
     events.register("before-call", respond)
     return lambda **given: answers.update(given)
+
+
+def listed(*resources: tuple[str, str, str]) -> dict[str, Any]:
+    """An answer for ``plays``: a stack has these resources, each by its type, logical and physical id."""
+    names = ("ResourceType", "LogicalResourceId", "PhysicalResourceId")
+    return {"ListStackResources": {"StackResourceSummaries": [dict(zip(names, one, strict=True)) for one in resources]}}

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from ops import destroy
 from ops.__main__ import cli
+from tests.contract.ops.conftest import listed
 
 ROOM = {
     "BillingMode": "PAY_PER_REQUEST",
@@ -114,14 +115,9 @@ class Interfaces:
 
     def __init__(self, plays: Callable[..., None], monkeypatch: pytest.MonkeyPatch, left: int) -> None:
         self.left, self.asked = left, list[str]()
-        mapping, resources = str(uuid.uuid4()), []
-        for type_, logical, id_ in (
-            ("AWS::Lambda::EventSourceMapping", "Persist0", mapping),
-            ("AWS::EC2::SecurityGroup", "BrokerSecurityGroup", "sg-1"),
-        ):
-            resources.append({"ResourceType": type_, "LogicalResourceId": logical, "PhysicalResourceId": id_})
+        mapping = ("AWS::Lambda::EventSourceMapping", "Persist0", str(uuid.uuid4()))
         plays(
-            ListStackResources={"StackResourceSummaries": resources},
+            **listed(mapping, ("AWS::EC2::SecurityGroup", "BrokerSecurityGroup", "sg-1")),
             UpdateEventSourceMapping=lambda _: self.asked.append("disable"),
             DeleteEventSourceMapping=lambda _: self.asked.append("delete"),
             DescribeNetworkInterfaces=lambda _: self.found(),

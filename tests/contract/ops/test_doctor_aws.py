@@ -13,6 +13,7 @@ import pytest
 from headrace_client.cli.doctor_stage import Finding, run
 from ops.aws import Stack
 from ops.doctor_aws import addresses, alarms, examine_stack, releases
+from tests.contract.ops.conftest import listed
 
 STACK = {
     "Resources": {
@@ -100,21 +101,9 @@ def test_a_mapping_is_well_while_it_is_enabled_and_polls(
     state: str, result: str, verdict: str, plays: Callable[..., None]
 ) -> None:
     """moto has no RabbitMQ mappings, so AWS's answers are played."""
+    mapping = ("AWS::Lambda::EventSourceMapping", "Persist0", str(uuid.uuid4()))
     plays(
-        ListStackResources={
-            "StackResourceSummaries": [
-                {
-                    "ResourceType": "AWS::Lambda::EventSourceMapping",
-                    "LogicalResourceId": "Persist0",
-                    "PhysicalResourceId": str(uuid.uuid4()),
-                },
-                {
-                    "ResourceType": "AWS::ApiGatewayV2::Api",
-                    "LogicalResourceId": "WebSocketApi",
-                    "PhysicalResourceId": "abc123",
-                },
-            ]
-        },
+        **listed(mapping, ("AWS::ApiGatewayV2::Api", "WebSocketApi", "abc123")),
         GetEventSourceMapping={"State": state, "LastProcessingResult": result},
         GetStages={"Items": [{"StageName": "dev", "LastDeploymentStatusMessage": "Successfully deployed stage"}]},
     )
@@ -132,9 +121,8 @@ def test_a_broker_is_well_while_it_runs_with_its_configuration(
     state: str, pending: dict[str, str] | None, verdict: str, plays: Callable[..., None]
 ) -> None:
     """A configuration that is pending comes with the next restart."""
-    broker = {"ResourceType": "AWS::AmazonMQ::Broker", "LogicalResourceId": "Broker", "PhysicalResourceId": "b-1"}
     plays(
-        ListStackResources={"StackResourceSummaries": [broker]},
+        **listed(("AWS::AmazonMQ::Broker", "Broker", "b-1")),
         DescribeBroker={"BrokerState": state, "Configurations": {"Current": {"Id": "c-1"}, "Pending": pending}},
     )
 
@@ -158,14 +146,8 @@ def test_an_alias_that_serves_an_older_release_fails(
     serving: str, weights: dict[str, float], verdict: str, detail: str, plays: Callable[..., None]
 ) -> None:
     alias = "arn:aws:lambda:us-east-1:123456789012:function:read-room:live"
-    resource = {
-        "ResourceType": "AWS::Lambda::Alias",
-        "LogicalResourceId": "ReadRoomAliaslive",
-        "PhysicalResourceId": alias,
-    }
-
     plays(
-        ListStackResources={"StackResourceSummaries": [resource]},
+        **listed(("AWS::Lambda::Alias", "ReadRoomAliaslive", alias)),
         GetAlias={"RoutingConfig": {"AdditionalVersionWeights": weights}},
         GetFunctionConfiguration=lambda path: configuration(serving if "live" in path else "new"),
     )

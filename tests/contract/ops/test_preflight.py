@@ -103,14 +103,6 @@ def test_a_stack_with_more_resources_than_cloudformation_takes_is_refused(
     assert re.fullmatch(r"template.yaml has \d+ resources, at most 100 fit: lower the queues of a stream", found)
 
 
-def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[..., None]) -> None:
-    ready(DescribeVpcEndpointServices=endpoints(SERVICES[:1], "us-east-1b"))
-
-    assert details(plan("dev")) == {
-        "zones": 'us-east-1a has no com.amazonaws.us-east-1.sqs. Set Zones = "us-east-1b,us-east-1a,us-east-1c"'
-    }
-
-
 @pytest.mark.parametrize(
     ("answers", "check", "parts"),
     [

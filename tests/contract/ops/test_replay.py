@@ -8,16 +8,13 @@ import pytest
 
 from localstage.core.errors import StageError
 from ops.replay import replay, variables_of
+from tests.contract.ops.conftest import listed
 
 
 def stack_of(plays: Callable[..., None], *functions: str) -> None:
-    resources = [
-        {"ResourceType": "AWS::Lambda::Function", "LogicalResourceId": name, "PhysicalResourceId": f"headrace-{name}"}
-        for name in functions
-    ]
     variables = {"ARCHIVE_BUCKET": "archive-1", "ROOMS_TABLE": "rooms-1"}
     plays(
-        ListStackResources={"StackResourceSummaries": resources},
+        **listed(*(("AWS::Lambda::Function", name, f"headrace-{name}") for name in functions)),
         GetFunctionConfiguration=lambda path: {"Environment": {"Variables": {**variables, "FOR": path}}},
     )
 

@@ -6,7 +6,6 @@ import base64
 import time
 
 import pytest
-from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.parser.models import APIGatewayProxyEventV2Model
 
 from tests.contract.localstage.gateway.gateway_fakes import (
@@ -20,7 +19,7 @@ from tests.contract.localstage.gateway.gateway_fakes import (
 async def test_the_event_is_payload_format_2(functions: FakeFunctions, serve: Serve) -> None:
     client = await serve("POST /rooms/{roomId}/messages")
 
-    await client.post(
+    response = await client.post(
         "/rooms/caf%C3%A9%20one/messages?b=2&a=1&a=x%20y&empty=",
         data='{"text": "grüß"}'.encode(),
         headers=[
@@ -32,6 +31,9 @@ async def test_the_event_is_payload_format_2(functions: FakeFunctions, serve: Se
     )
 
     (event,) = functions.of("Echo")
+    parsed = APIGatewayProxyEventV2Model.model_validate(event)
+    assert parsed.requestContext.requestId == response.headers["apigw-requestid"]
+    assert abs(parsed.requestContext.timeEpoch.timestamp() - time.time()) < 60
     assert event["version"] == "2.0"
     assert event["routeKey"] == "POST /rooms/{roomId}/messages"
     assert event["rawPath"] == "/rooms/café one/messages"
@@ -57,24 +59,6 @@ async def test_the_event_is_payload_format_2(functions: FakeFunctions, serve: Se
     assert context["routeKey"] == event["routeKey"]
     assert context["domainPrefix"] == context["apiId"]
     assert "authorizer" not in context
-
-
-async def test_the_event_is_valid_for_the_models_of_powertools(functions: FakeFunctions, serve: Serve) -> None:
-    client = await serve("PUT /{first}/{second}")
-    before = time.time()
-
-    async with client.put("/a/b?x=1", json={"a": 1}) as response:
-        request_id = response.headers["apigw-requestid"]
-
-    (event,) = functions.of("Echo")
-    parsed = APIGatewayProxyEventV2Model.model_validate(event)
-    assert parsed.requestContext.requestId == request_id
-    assert before - 0.001 <= parsed.requestContext.timeEpoch.timestamp() <= time.time()
-    viewed = APIGatewayProxyEventV2(event)
-    assert viewed.http_method == "PUT"
-    assert viewed.path == "/a/b"
-    assert viewed.json_body == {"a": 1}
-    assert viewed.request_context.time.endswith(" +0000")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from localstage.core.model import HttpRoute
 from localstage.gateway import Gateway, Issuer
-from tests.contract.localstage.gateway.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running, with_key
+from tests.contract.localstage.gateway.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running
 
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
@@ -52,9 +51,7 @@ def functions() -> FakeFunctions:
 
 
 @pytest.fixture
-async def api(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Guarded]:
-    issuer = Issuer(with_key(tmp_path))
-    await issuer.start()
+async def api(functions: FakeFunctions, issuer: Issuer) -> AsyncIterator[Guarded]:
     model = http_model(
         HttpRoute("GET /any", "Echo", "Jwt"),
         HttpRoute("GET /read", "Echo", "Jwt", ("chat:read", "chat:admin")),
@@ -66,7 +63,6 @@ async def api(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Guarded
         aiohttp.ClientSession(gateway.http_url) as client,
     ):
         yield Guarded(gateway, issuer, client)
-    await issuer.stop()
 
 
 async def test_the_keys_of_an_issuer_are_asked_for_without_the_proxy_of_the_environment(
@@ -133,9 +129,7 @@ async def test_a_token_that_is_wrong_in_a_rare_way_is_a_401_and_runs_nothing(
     assert token not in caplog.text
 
 
-async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunctions, tmp_path: Path) -> None:
-    issuer = Issuer(with_key(tmp_path))
-    await issuer.start()
+async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunctions, issuer: Issuer) -> None:
     model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), issuer=issuer.url)
     async with running(model, functions) as gateway, aiohttp.ClientSession() as client:
         token = issuer.issue("alice", [])

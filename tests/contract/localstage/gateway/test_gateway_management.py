@@ -93,18 +93,6 @@ async def test_delete_closes_with_1000_and_runs_disconnect(connected: Connected)
     assert await connected.error("delete_connection") == (410, "GoneException")
 
 
-async def test_get_says_when_a_connection_was_opened_and_last_active(connected: Connected) -> None:
-    before = await connected.call("get_connection")
-    await connected.socket.send_str("{}")
-    await connected.socket.receive()
-    after = await connected.call("get_connection")
-
-    opened = connected.functions.of("Open")[0]["requestContext"]["connectedAt"]
-    assert before["ConnectedAt"].timestamp() * 1000 == opened
-    assert before["Identity"] == {"SourceIp": "127.0.0.1", "UserAgent": "a browser"}
-    assert before["ConnectedAt"] == after["ConnectedAt"] <= before["LastActiveAt"] < after["LastActiveAt"]
-
-
 @pytest.mark.parametrize("operation", ["post_to_connection", "delete_connection", "get_connection"])
 async def test_a_closed_or_unknown_connection_is_a_410(connected: Connected, operation: str) -> None:
     arguments = {"Data": b"x"} if operation == "post_to_connection" else {}

@@ -91,20 +91,6 @@ def test_a_write_that_changes_nothing_is_in_no_stream(dynamodb: Any) -> None:
     assert images(read(dynamodb)) == [("INSERT", "", "hello")]
 
 
-def test_a_reader_goes_on_after_the_record_that_it_knows(dynamodb: Any) -> None:
-    requests = [{"PutRequest": {"Item": row(key=f"{number}")}} for number in range(5)]
-    dynamodb.batch_write_item(RequestItems={"Rooms": requests})
-    numbers = [each["dynamodb"]["SequenceNumber"] for each in read(dynamodb)]
-
-    known = {"SequenceNumber": numbers[2]}
-    after = read(dynamodb, ShardIteratorType="AFTER_SEQUENCE_NUMBER", **known)
-    since = read(dynamodb, ShardIteratorType="AT_SEQUENCE_NUMBER", **known)
-
-    assert [each["dynamodb"]["SequenceNumber"] for each in after] == numbers[3:]
-    assert [each["dynamodb"]["SequenceNumber"] for each in since] == numbers[2:]
-    assert read(dynamodb, ShardIteratorType="LATEST") == []
-
-
 def test_only_a_table_with_a_stream_keeps_changes(dynamodb: Any) -> None:
     def switch(**specification: Any) -> None:
         dynamodb.update_table(TableName="Rooms", StreamSpecification=specification)

@@ -68,12 +68,6 @@ def test_a_lost_click_is_found_in_history_and_counts() -> None:
         assert any(wrong.startswith(question) for wrong in findings.wrong), question
 
 
-def test_a_click_that_is_counted_twice_is_found() -> None:
-    findings = findings_of(Stage([*CAMPAIGN.clicks, CAMPAIGN.clicks[5]]))
-
-    assert (findings.lost, findings.unexpected) == (0, 1)
-
-
 def test_a_click_moved_to_another_minute_is_lost_and_unexpected() -> None:
     first, *others = CAMPAIGN.clicks
     findings = findings_of(Stage([first._replace(at=first.at + MINUTE), *others]))

@@ -8,23 +8,13 @@ from typing import Any
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import WAITING_WITHIN, drain_and_read
 from loadtest.client.chat_events import ChatEvent
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+from tests.fakes.clock import Seconds
 
 
 class MemoryReader:
     """History whose rows become readable at given times."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Seconds) -> None:
         self._clock = clock
         self.rows: list[tuple[float, dict[str, Any]]] = []
         self.arrange: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = lambda items: items
@@ -46,12 +36,12 @@ class MemoryReader:
             yield items[first : first + limit]
 
 
-def prepared(count: int, rooms: int = 3) -> tuple[Checker, MemoryReader, Clock, list[ChatEvent]]:
+def prepared(count: int, rooms: int = 3) -> tuple[Checker, MemoryReader, Seconds, list[ChatEvent]]:
     events = [
         ChatEvent(f"room-{n % rooms}", f"id-{n:06d}", f"2025-11-21T10:00:00.{n:06d}Z", "alice", f"text {n}")
         for n in range(count)
     ]
-    checker, clock = Checker(), Clock()
+    checker, clock = Checker(), Seconds()
     for event in events:
         checker.attempted([event])
         checker.accepted([event], ["main"], 0.0)

@@ -16,17 +16,9 @@ from loadtest.runs.result import RunResult
 from loadtest.runs.work import Findings, Sent
 from loadtest.samples.recording import Sample, columns
 from loadtest.shapes.catalog import SHAPES
+from tests.fakes.clock import Seconds
 
 SECONDS = 30
-
-
-class Clock:
-    """Seconds that a test sets."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def made_run(*, ack: float = 0.02, cpu: float = 0.5, **found: Any) -> Document:
@@ -44,7 +36,7 @@ def made_run(*, ack: float = 0.02, cpu: float = 0.5, **found: Any) -> Document:
 
 
 def _part(place: Place, began: float, ack: float, found: Mapping[str, Any]) -> dict[str, Any]:
-    clock = Clock()
+    clock = Seconds(0.0)
     measurements = Measurements(clock)
     for second in range(SECONDS):
         clock.now = second + 0.5

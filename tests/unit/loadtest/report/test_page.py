@@ -11,7 +11,7 @@ import pytest
 from loadtest.report.__main__ import main
 from loadtest.report.document import WrongDocument, newest, read
 from loadtest.report.page import page_of
-from loadtest.report.tables import comparison, tables
+from loadtest.report.tables import comparison
 from tests.unit.loadtest.report.runs import made_run
 
 
@@ -40,19 +40,6 @@ def test_a_fault_is_in_the_verdict() -> None:
     assert "Faults: lost 4." in page
     assert "&lt;room&gt;/m-1" in page
     assert "<room>" not in page
-
-
-def test_each_process_has_the_cores_that_it_needs_at_the_rate_of_its_phase() -> None:
-    run = made_run()
-    run["phases"][1]["phase"]["loads"][0]["rate"] = 1_000.0
-
-    table = next(each for each in tables(run) if each.title.startswith("Processes"))
-    cores = {(phase, process): cells[2] for phase, process, *cells in table.rows}
-
-    # 0.5 and 0.1 of a core, and 100 events a second, while events were sent and for the second until they were stored.
-    assert cores["single frames", "Redis"] == "5.17"
-    assert cores["single frames", "all"] == "6.20"
-    assert cores["frames of 25", "Redis"] == "–"
 
 
 def test_two_runs_are_compared_with_their_ratio() -> None:

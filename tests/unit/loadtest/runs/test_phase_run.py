@@ -22,7 +22,7 @@ from loadtest.runs.chat_work import ChatWork
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.runs.place import Place
 from loadtest.shapes.shape import Load, Phase
-from localstage.client.errors import ClientError, TokenRefused
+from localstage.client.errors import ClientError
 
 PHASE = Phase("test", (Load("WebSocketWriter", 3, events=100, batch=7),), people=50, joins=0.3, leaves=0.3)
 TRUSTED = Sender("producer", True, lambda: "t")
@@ -151,18 +151,6 @@ def test_messages_that_the_analytics_do_not_count_are_wrong(stage: Stage, monkey
     assert part["found"]["lost"] == 0
     assert f"messages of a room {room}: {count - 1} instead of {count}" in part["found"]["examples"]["wrong"]
     assert part["found"]["wrong"] == len(part["found"]["examples"]["wrong"])
-
-
-def test_analytics_that_no_token_may_ask_are_named_and_not_wrong(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise TokenRefused("no token with the scope analytics:read")
-
-    monkeypatch.setattr(Stage, "http", refuse)
-
-    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
-
-    assert part["found"]["wrong"] == 0
-    assert part["found"]["examples"] == {"not checked": ["analytics: no token with the scope analytics:read"]}
 
 
 def test_a_stage_that_cannot_be_read_at_the_end_is_a_problem_and_no_verdict(stage: Stage) -> None:

@@ -41,12 +41,12 @@ def result(*parts: dict[str, Any], shape: Shape = FRAMES, workers: int | None = 
 
 
 def test_the_results_of_all_workers_make_one() -> None:
-    made = result(part(0), part(1))
+    made = result(part(0), part(1, ack=0.04))
 
     assert (made.exit_code, made.partial) == (0, False)
     assert [(each.sent("accepted"), each.found("stored")) for each in made.outcomes] == [(20, 20), (20, 20)]
     lines = made.text(Path("run.json")).splitlines()
-    assert lines[-1].startswith("accepted=20 stored=20 lost=0 unexpected=0 duplicated=0 acks p50=20ms p99=20ms")
+    assert lines[-1].startswith("accepted=20 stored=20 lost=0 unexpected=0 duplicated=0 acks p50=20ms p99=40ms")
     assert lines[0] == "result: run.json"
 
 

@@ -8,20 +8,11 @@ from loadtest.checker.readback import await_none
 from loadtest.sending.arrivals import GRACE, Arrivals
 from loadtest.sending.draining import unreadable
 from localstage.client.errors import HttpError
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+from tests.fakes.clock import Seconds
 
 
 def test_a_stall_shows_in_the_times_of_the_requests_that_it_delays() -> None:
-    clock = Clock()
+    clock = Seconds()
     arrivals = Arrivals(0, 1, rate=10, seconds=10, clock=clock)
     arrivals.take()
 
@@ -33,7 +24,7 @@ def test_a_stall_shows_in_the_times_of_the_requests_that_it_delays() -> None:
 
 
 def test_what_was_not_sent_soon_after_the_end_is_counted() -> None:
-    clock = Clock()
+    clock = Seconds()
     arrivals = Arrivals(0, 1, rate=10, seconds=10, clock=clock)
     for _ in range(40):
         arrivals.take()
@@ -45,7 +36,7 @@ def test_what_was_not_sent_soon_after_the_end_is_counted() -> None:
 
 
 def test_what_is_not_stored_yet_is_asked_for_again() -> None:
-    clock, answers = Clock(), [HttpError(404, "not_found", ""), False, True]
+    clock, answers = Seconds(), [HttpError(404, "not_found", ""), False, True]
 
     def ask() -> bool:
         answer = answers.pop(0)

@@ -4,7 +4,7 @@ import pytest
 
 from localstage.core.errors import TemplateError
 from localstage.core.model import Throttle
-from tests.unit.localstage.template.template_stage import FUNCTION, Project
+from tests.unit.localstage.template.template_stage import FUNCTION
 
 HTTP_API = """
 Api:
@@ -38,11 +38,6 @@ ROUTED = (
         Open: {Type: HttpApi, Properties: {ApiId: !Ref Api, Method: GET, Path: /health, Auth: {Authorizer: NONE}}}
 """
 )
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
 
 
 def test_http_events_become_routes_with_authorizer_scopes_and_throttle(project):
@@ -106,11 +101,3 @@ def test_settings_of_a_websocket_route_that_there_is_not_are_refused(project):
 
     with pytest.raises(TemplateError, match="it has no route neither"):
         project.load(wrong)
-
-
-def test_the_websocket_authorizer_guards_connect_with_its_identity_sources(project):
-    authorizer = project.load(WEBSOCKET).websocket_apis["Live"].authorizer
-
-    assert authorizer is not None
-    assert authorizer.function_id == "Echo"
-    assert authorizer.identity_sources == ("route.request.header.Sec-WebSocket-Protocol",)

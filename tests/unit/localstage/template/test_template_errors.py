@@ -3,12 +3,7 @@
 import pytest
 
 from localstage.core.errors import TemplateError
-from tests.unit.localstage.template.template_stage import FUNCTION, Project
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
+from tests.unit.localstage.template.template_stage import FUNCTION
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,7 @@
 import pytest
 
 from localstage.core.errors import TemplateError
-from tests.unit.localstage.template.template_stage import LIVE, TABLE, Project
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
-
+from tests.unit.localstage.template.template_stage import LIVE, TABLE
 
 BROKER = """
 Keys:
@@ -71,39 +65,6 @@ def test_conditions_nest_and_decide_what_is_there(project, condition, holds):
     model = project.load(TABLE.replace("Properties:", "Condition: It\n  Properties:"), head=head)
 
     assert ("Things" in model.tables) is holds
-
-
-def test_what_the_stage_runs_is_named_by_its_live_address(project):
-    resources = (
-        BROKER
-        + """
-Store: {Type: AWS::ElastiCache::ServerlessCache, Properties: {ServerlessCacheName: store, Engine: valkey}}
-Pool: {Type: AWS::Cognito::UserPool}
-Work: {Type: AWS::SQS::Queue}
-Named: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub "${AWS::StackName}-x.fifo", FifoQueue: true}}
-Files: {Type: AWS::S3::Bucket}
-"""
-    )
-    found = project.variables(
-        "BROKER: !Join [',', !GetAtt Rabbit.AmqpEndpoints]",
-        "CACHE: !Sub '${Store.Endpoint.Address}:${Store.Endpoint.Port}'",
-        "ISSUER: !GetAtt Pool.ProviderURL",
-        "WORK: !Ref Work",
-        "NAMED: !GetAtt Named.QueueName",
-        "FILES: !Ref Files",
-        "FILES_ARN: !GetAtt Files.Arn",
-        resources=resources,
-    )
-
-    assert found == {
-        "BROKER": LIVE.amqp_url,
-        "CACHE": "127.0.0.1:6379",
-        "ISSUER": LIVE.issuer_url,
-        "WORK": f"{LIVE.sqs_url}/123456789012/headrace-local-Work",
-        "NAMED": "headrace-local-x.fifo",
-        "FILES": "headrace-local-files",  # the names of buckets have no capital letters
-        "FILES_ARN": "arn:aws:s3:::headrace-local-files",
-    }
 
 
 def test_only_a_declared_endpoint_variable_gets_the_stages_url(project):

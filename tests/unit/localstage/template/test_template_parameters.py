@@ -16,11 +16,6 @@ HEAD = """
 LINES = ("WORD: !Ref Word", "COUNT: !Ref Count", "NAMES: !Join ['+', !Ref Names]")
 
 
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
-
-
 def override(project: Project, values: str) -> None:
     """Write the table of a samconfig.toml with these ``values``."""
     (project.folder / "samconfig.toml").write_text(f"[local.deploy.parameters.parameter_overrides]\n{values}\n")

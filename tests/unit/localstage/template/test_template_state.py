@@ -8,10 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.unit.localstage.template.template_stage import Project
-
 SECRET = """
 Keys:
   Type: AWS::SecretsManager::Secret
@@ -22,11 +18,6 @@ Keys:
       PasswordLength: 20
       ExcludePunctuation: true
 """
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
 
 
 def test_a_generated_secret_is_as_asked_for(project):

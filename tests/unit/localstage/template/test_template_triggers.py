@@ -4,7 +4,7 @@ import pytest
 
 from localstage.core.errors import TemplateError
 from localstage.core.model import StreamMapping
-from tests.unit.localstage.template.template_stage import FUNCTION, TABLE, Project
+from tests.unit.localstage.template.template_stage import FUNCTION, TABLE
 
 RESOURCES = """
 Keys: {Type: AWS::SecretsManager::Secret, Properties: {SecretString: '{"username": "ann", "password": "s3cret"}'}}
@@ -17,11 +17,6 @@ Work:
 Dead: {Type: AWS::SQS::Queue, Properties: {MessageRetentionPeriod: 1209600}}
 """
 STREAM = "    StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}\n"
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path)
 
 
 def with_event(kind: str, properties: str) -> str:

@@ -10,40 +10,23 @@ from localstage.triggers.deliveries import Delivery, read
 PROPERTIES = BasicProperties("application/json", correlation_id="request-1", delivery_mode=2)
 
 
-def delivery(tag: int, *parts: bytes, redelivered: bool = False) -> bytes:
-    method = Basic.Deliver("consumer", tag, redelivered, "headrace.events", "persist.chat.0")
+def delivery(tag: int, *parts: bytes) -> bytes:
+    method = Basic.Deliver("consumer", tag, False, "headrace.events", "persist.chat.0")
     header = frame.Header(1, sum(map(len, parts)), PROPERTIES)
     return b"".join(each.marshal() for each in (frame.Method(1, method), header, *(frame.Body(1, p) for p in parts)))
 
 
-def whole(data: bytes, at: int = 0) -> Delivery:
-    found = read(bytearray(data), at)
+def whole(data: bytes) -> Delivery:
+    found = read(bytearray(data), 0)
     assert found is not None
     assert found[0] is not None
     assert found[1] == len(data)
     return found[0]
 
 
-def test_a_delivery_has_its_tag_properties_and_body() -> None:
-    found = whole(delivery(258, b"one"))
-
-    assert (found.tag, found.redelivered, found.body) == (258, False, b"one")
-    assert found.properties == PROPERTIES
-
-
-def test_a_delivery_that_came_before_is_marked() -> None:
-    assert whole(delivery(1, b"one", redelivered=True)).redelivered
-
-
 def test_a_body_in_several_frames_is_joined_and_an_empty_one_has_none() -> None:
     assert whole(delivery(1, b"one", b"two", b"three")).body == b"onetwothree"
     assert whole(delivery(1)).body == b""
-
-
-def test_deliveries_follow_each_other() -> None:
-    first, second = delivery(1, b"one"), delivery(2, b"two")
-
-    assert whole(first + second, len(first)).tag == 2
 
 
 def test_a_delivery_waits_for_its_last_byte() -> None:

@@ -6,33 +6,9 @@ import json
 
 import pytest
 
-from localstage.triggers.sqs_event import build_event, failed_ids
+from localstage.triggers.sqs_event import failed_ids
 
 IDS = {"a", "b", "c"}
-
-
-def message(body: str) -> dict[str, str]:
-    return {"MessageId": "m", "ReceiptHandle": "r", "Body": body, "MD5OfBody": "d"}
-
-
-def test_a_record_has_every_field_even_when_nothing_was_sent_but_a_body():
-    event = build_event([message("añ\n")], "arn:aws:sqs:eu-north-1:123456789012:q")
-
-    assert json.loads(event) == {
-        "Records": [
-            {
-                "messageId": "m",
-                "receiptHandle": "r",
-                "body": "añ\n",
-                "attributes": {},
-                "messageAttributes": {},
-                "md5OfBody": "d",
-                "eventSource": "aws:sqs",
-                "eventSourceARN": "arn:aws:sqs:eu-north-1:123456789012:q",
-                "awsRegion": "eu-north-1",
-            }
-        ]
-    }
 
 
 @pytest.mark.parametrize(
@@ -40,12 +16,6 @@ def test_a_record_has_every_field_even_when_nothing_was_sent_but_a_body():
 )
 def test_nothing_reported_means_that_all_succeeded(payload: bytes):
     assert failed_ids(payload, IDS) == set()
-
-
-def test_reported_messages_failed():
-    payload = json.dumps({"batchItemFailures": [{"itemIdentifier": "a"}, {"itemIdentifier": "c"}]}).encode()
-
-    assert failed_ids(payload, IDS) == {"a", "c"}
 
 
 @pytest.mark.parametrize(
