@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import PORTS, ROOT, RunningStage, fresh_stage
 
@@ -15,6 +17,7 @@ GONE = ("/analytics/window", "/ads/a/clicks", "/resorts", "/users/alice/invitati
 """Routes of functions that a stage without features has not."""
 
 
+@pytest.mark.timeout(300)  # three starts of a stage
 def test_edits_and_reactions_are_there_again_after_a_stage_without_them() -> None:
     stage = fresh_stage("features", TEMPLATE)
     try:
