@@ -8,7 +8,7 @@ from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.services.messages import message_table, messages_table_name, room_log
 from headrace.services.rooms import access, rooms
 from headrace.services.shared import cache, clock, cursors, range_reader
-from headrace.stage.registry import shows
+from headrace.stage.chosen import shows
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader
 

@@ -15,6 +15,7 @@ from headrace.runtime.settings import FeatureSettings
 if TYPE_CHECKING:
     from headrace.api.router import Route
     from headrace.core.stream import Gate
+    from headrace.streams.chat.messages.history import Show
 
 _FOLDER = "headrace.features"
 
@@ -62,3 +63,8 @@ def status_readers() -> dict[str, Callable[[], Any]]:
     """What features read for the status, by the name of its part."""
     parts = [module(each, each.parts["status"]) for each in CHOSEN if "status" in each.parts]
     return {name: read for part in parts for name, read in part.status().items()}
+
+
+def shows() -> list[Show]:
+    """What features add to what readers see of a message."""
+    return [module(each, each.parts["show"]).show for each in CHOSEN if "show" in each.parts]

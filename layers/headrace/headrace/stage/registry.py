@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from headrace.core.people import Seen, Source, Step
     from headrace.core.stream import EventScreen, TellMessage
     from headrace.queues.ports import LivePublisher
-    from headrace.streams.chat.messages.history import Show
     from headrace.streams.chat.messages.known import Complete
     from headrace.streams.chat.rooms.channels import Channels
     from headrace.streams.chat.rooms.consent import Consent
@@ -123,11 +122,6 @@ def late(stream: Stream) -> Hook:
 def completes() -> list[Complete]:
     """What gives a message that was awaited what features kept for it, also those that are left out."""
     return _parts("complete", FEATURES)
-
-
-def shows() -> list[Show]:
-    """What features add to what readers see of a message."""
-    return _parts("show")
 
 
 def remove_first(message: Item) -> None:
