@@ -63,15 +63,15 @@ def play() -> None:
             for complete in registry.completes():
                 complete(message)
         after = table.message(*place_of(message)) or message
-        told = next(filter(None, (tell(before or {}, after) for tell in registry._parts("told"))), "")
+        told = next(filter(None, (tell(before or {}, after) for tell in chosen.parts("told"))), "")
         return [status, "pinnedAt" if "pinnedAt" in item_of(after) else "", told]
 
     table.put(early)
     found: dict[str, Any] = {"by an owner": pin("PUT", early), "by a member": pin("DELETE", early, "bob")}
     found |= {"taken back": pin("DELETE", early), "before the message": pin("PUT", late)}
     (pins,) = ([each] for each in chosen.FEATURES if each.name == "pins")
-    sources = [source for sources in registry._parts("sources", pins) for source in sources("alice", None)]
+    sources = [source for sources in chosen.parts("sources", pins) for source in sources("alice", None)]
     found["exported"] = [what for each in sources for page, _ in each(None) for what, _ in page]
     target = Target("alice", None, "", "erased", "")
-    erased = [part for steps in registry._parts("steps", pins) for step in steps() for part in step(target)]
+    erased = [part for steps in chosen.parts("steps", pins) for step in steps() for part in step(target)]
     print(json.dumps({**found, "erased": [each for each in erased if each[1]]}))

@@ -15,7 +15,7 @@ import pytest
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature, chosen
 from headrace.stage import registry
-from headrace.stage.chosen import FEATURES, module
+from headrace.stage.chosen import FEATURES, module, parts
 from tests.worlds.functions import FUNCTIONS, ROOT
 
 CHANGES = list(registry.STREAMS["chat"].kinds)
@@ -104,9 +104,9 @@ def test_a_feature_that_is_left_out_leaves_nothing_of_it(left_out: Feature, whol
         # Gone, or with fewer fields.
         assert {key for key, fields in whole["routes"][function].items() if routes.get(key) != fields} == left, function
     assert lost("actions") == {action for each in gone for action in each.actions}
-    assert lost("streams") == {stream.name for stream in registry._parts("STREAM", gone)}
+    assert lost("streams") == {stream.name for stream in parts("STREAM", gone)}
     assert lost("fields") == lost("sent") == {name for each in gone for name in each.fields}
-    assert lost("kinds") == {kind for kinds in registry._parts("KINDS", gone) for kind in kinds}
+    assert lost("kinds") == {kind for kinds in parts("KINDS", gone) for kind in kinds}
     assert found["followed"] == whole["followed"], "rows of what is left out are still erased"
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.caller import HashAddress, without_hash
-from headrace.core.stream import Gate
 from headrace.delivery.acceptor import Acceptor, Gates
 from headrace.delivery.backlog import BacklogLimit, SharedWaits
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
@@ -56,8 +54,7 @@ def http_acceptor() -> Acceptor:
 
 def gates() -> Gates:
     """Decide which events may be written, by their kinds."""
-    core: dict[str, Sequence[Gate]] = {MESSAGE: (room_gate(),)}
-    return functools.cache(lambda kind: (*core.get(kind, ()), *gates_of(kind)))
+    return functools.cache(lambda kind: (*([room_gate()] if kind == MESSAGE else ()), *gates_of(kind)))
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,12 @@ def module(feature: Feature, name: str) -> ModuleType:
     return import_module(f"{_FOLDER}.{feature.name}.{name}")
 
 
+def parts(part: str, features: Sequence[Feature] | None = None) -> list[Any]:
+    """The object of that name in a module of each of ``features``, or of those of this stage, that has it."""
+    of = CHOSEN if features is None else features
+    return [getattr(module(each, each.parts[part]), part) for each in of if part in each.parts]
+
+
 def actions() -> list[str]:
     """The actions that features add to the WebSocket API."""
     return [action for feature in CHOSEN for action in feature.actions]
@@ -56,15 +62,14 @@ def routes_of(function: str) -> dict[str, Route]:
 @functools.cache
 def gates_of(kind: str) -> tuple[Gate, ...]:
     """The gates of features for events of a kind; they are imported for the first one."""
-    return tuple(module(each, each.parts["gate"]).gate() for each in CHOSEN if kind in each.gates)
+    return tuple(gate() for gate in parts("gate", [each for each in CHOSEN if kind in each.gates]))
 
 
 def status_readers() -> dict[str, Callable[[], Any]]:
     """What features read for the status, by the name of its part."""
-    parts = [module(each, each.parts["status"]) for each in CHOSEN if "status" in each.parts]
-    return {name: read for part in parts for name, read in part.status().items()}
+    return {name: read for status in parts("status") for name, read in status().items()}
 
 
 def shows() -> list[Show]:
     """What features add to what readers see of a message."""
-    return [module(each, each.parts["show"]).show for each in CHOSEN if "show" in each.parts]
+    return parts("show")

@@ -11,7 +11,7 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
 from headrace.core.stream import Hook, Kind, Stream
-from headrace.stage.chosen import CHOSEN, FEATURES, module
+from headrace.stage.chosen import CHOSEN, FEATURES, parts
 from headrace.streams.chat.stream import CHAT, with_features
 
 if TYPE_CHECKING:
@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from headrace.streams.chat.rooms.consent import Consent
 
 
-def _parts(part: str, features: Sequence[Feature] = CHOSEN) -> list[Any]:
-    """The object of that name in a module of each feature that has it."""
-    return [getattr(module(each, each.parts[part]), part) for each in features if part in each.parts]
-
-
-def _only(part: str, features: Sequence[Feature] = CHOSEN) -> Any:
+def _only(part: str, features: Sequence[Feature] | None = None) -> Any:
     """The object of that name, which one feature has at most; ``None`` if none has it."""
-    found = _parts(part, features)
+    found = parts(part, features)
     if len(found) > 1:
         raise ConfigurationError(f"two features have the part {part}, which one can have")
     return found[0] if found else None
@@ -40,7 +35,7 @@ def _only(part: str, features: Sequence[Feature] = CHOSEN) -> Any:
 def _kinds() -> dict[str, Kind]:
     """The kinds of changes of messages, by how they change them."""
     found: dict[str, Kind] = {}
-    for kinds in _parts("KINDS"):
+    for kinds in parts("KINDS"):
         if twice := found.keys() & kinds.keys():
             raise ConfigurationError(f"two features change messages by {min(twice)!r}")
         found |= kinds
@@ -49,14 +44,14 @@ def _kinds() -> dict[str, Kind]:
 
 @functools.cache
 def _chat() -> Stream:
-    fields = {name: field for fields in _parts("FIELDS") for name, field in fields.items()}
+    fields = {name: field for fields in parts("FIELDS") for name, field in fields.items()}
     absent = [name for each in FEATURES if each not in CHOSEN for name in each.fields]
     return with_features(fields, absent, _kinds())
 
 
 def _streams(features: Sequence[Feature]) -> dict[str, Stream]:
     found: dict[str, Stream] = {}
-    for stream in (_chat(), *_parts("STREAM", features)):
+    for stream in (_chat(), *parts("STREAM", features)):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream
@@ -96,17 +91,17 @@ def channels(publisher: LivePublisher) -> Channels:
 
 def hooks_before() -> list[tuple[str, Hook]]:
     """What features do before rows are stored."""
-    return [hook for before in _parts("before") for hook in before()]
+    return [hook for before in parts("before") for hook in before()]
 
 
 def hooks_known() -> list[tuple[str, Hook]]:
     """What features do with rows whose keys have one already."""
-    return [hook for known in _parts("known") for hook in known()]
+    return [hook for known in parts("known") for hook in known()]
 
 
 def hooks_after() -> list[tuple[str, Hook]]:
     """What features do after rows are stored."""
-    return [hook for after in _parts("after") for hook in after()]
+    return [hook for after in parts("after") for hook in after()]
 
 
 def late(stream: Stream) -> Hook:
@@ -121,55 +116,55 @@ def late(stream: Stream) -> Hook:
 @functools.cache
 def completes() -> list[Complete]:
     """What gives a message that was awaited what features kept for it, also those that are left out."""
-    return _parts("complete", FEATURES)
+    return parts("complete", FEATURES)
 
 
 def remove_first(message: Item) -> None:
     """As :func:`remove`, what only the row of a message leads to."""
-    for each in _parts("remove_first", FEATURES):
+    for each in parts("remove_first", FEATURES):
         each(message)
 
 
 def remove(message: Item) -> None:
     """Delete what features keep beside a message, also those that are left out. May raise StoreUnavailable."""
     remove_first(message)
-    for each in _parts("remove", FEATURES):
+    for each in parts("remove", FEATURES):
         each(message)
 
 
 def tell_messages() -> list[TellMessage]:
     """What features tell of messages, also those that are left out: an erased message is told as deleted."""
-    return _parts("told", FEATURES)
+    return parts("told", FEATURES)
 
 
 def screens() -> dict[str, EventScreen]:
     """What keeps out of sight what people took back, by stream, also for features that are left out."""
-    return {name: screen for screens in _parts("screens", FEATURES) for name, screen in screens().items()}
+    return {name: screen for screens in parts("screens", FEATURES) for name, screen in screens().items()}
 
 
 def exported(user_id: str, skier_id: str | None) -> list[Source]:
     """What features export of a user, who may be a skier, also those that are left out."""
-    return [source for sources in _parts("sources", FEATURES) for source in sources(user_id, skier_id)]
+    return [source for sources in parts("sources", FEATURES) for source in sources(user_id, skier_id)]
 
 
 def exported_of_room(seen: Seen) -> list[Source]:
     """What features export of the messages of a room that its owner has ``seen``, also those that are left out."""
-    return [source for sources in _parts("room_sources", FEATURES) for source in sources(seen)]
+    return [source for sources in parts("room_sources", FEATURES) for source in sources(seen)]
 
 
 def erases_first() -> list[Step]:
     """As :func:`erases`, before the user's messages are."""
-    return [step for steps in _parts("steps_first", FEATURES) for step in steps()]
+    return [step for steps in parts("steps_first", FEATURES) for step in steps()]
 
 
 def erases() -> list[Step]:
     """How a user is erased from features, also from those that are left out."""
-    return [step for steps in _parts("steps", FEATURES) for step in steps()]
+    return [step for steps in parts("steps", FEATURES) for step in steps()]
 
 
 def archive_steps() -> list[Step]:
     """How an erasure ends in the archive, which has seen its changes by then, also while the archive is left out."""
-    return [step for steps in _parts("archive_steps", FEATURES) for step in steps()]
+    return [step for steps in parts("archive_steps", FEATURES) for step in steps()]
 
 
 def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:
@@ -177,12 +172,12 @@ def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> s
 
     See :data:`.FindErased`.
     """
-    return {at for each in _parts("erased", FEATURES) for at in each(stream, events)}
+    return {at for each in parts("erased", FEATURES) for at in each(stream, events)}
 
 
 def subject_of(row: Item) -> tuple[str, str]:
     """The room and the key of the message that a row of the table of messages is, or is about."""
-    for kinds in _parts("KINDS", FEATURES):
+    for kinds in parts("KINDS", FEATURES):
         kind: Kind | None = kinds.get(row.get(CHAT.kind_field))
         if kind is not None:
             return kind.place_of(row)

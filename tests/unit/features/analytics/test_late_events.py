@@ -19,7 +19,7 @@ from headrace.features.analytics.generations import CHANGED
 from headrace.features.analytics.late_events import mark
 from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import Meter
-from headrace.stage import registry
+from headrace.stage import chosen, registry
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.clock import FixedClock
@@ -150,7 +150,7 @@ def test_kept_counts_are_right_when_analytics_come_back(monkeypatch: pytest.Monk
     """While a stage leaves analytics out, what is late is still marked."""
     world = world_with(NOW_MICROS - 5 * times.MINUTE)
     assert total(world) == 1
-    monkeypatch.setattr(registry._parts, "__defaults__", ((),))  # no feature is chosen
+    monkeypatch.setattr(chosen, "CHOSEN", ())
     monkeypatch.setattr(late_events, "cache", lambda: world.cache)
     monkeypatch.setattr(late_events, "clock", lambda: world.clock)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -41,7 +42,7 @@ class Job:
 J = TypeVar("J", bound=Job)
 
 
-class DynamoJobs(Generic[J]):
+class DynamoJobs(ABC, Generic[J]):
     """Jobs by the key of their person or room, which is that of a row behind ``prefix``; every read is consistent.
 
     ``began_at`` and ``beside`` are the attributes with these of a job. Every method may raise StoreUnavailable.
@@ -84,8 +85,9 @@ class DynamoJobs(Generic[J]):
         """Further attributes of a job that begins."""
         return {}
 
+    @abstractmethod
     def _job(self, row: Item) -> J:
-        raise NotImplementedError
+        """The job of a row."""
 
 
 @dataclass(frozen=True, slots=True)

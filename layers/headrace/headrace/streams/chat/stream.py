@@ -307,7 +307,7 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_a_stage(*_: Any) -> Any:
-    raise NotImplementedError("the stream of a stage, with the fields of its features, is in STREAMS")
+    raise RuntimeError("the stream of a stage, with the fields of its features, is in STREAMS")
 
 
 USER_INDEX = "UserIndex"
