@@ -21,9 +21,10 @@ def write_template(
         ValueError: no template has a text to replace; the message names it.
     """
     # A copy, because the stage reloads edited code at once: edits must not reach a running stage.
-    for name in ("functions", "layers", "templates"):
+    for name in ("functions", "layers", "streams", "templates"):
         shutil.rmtree(folder / name, ignore_errors=True)
-        shutil.copytree(checkout / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        if (checkout / name).exists():  # an earlier commit has no streams
+            shutil.copytree(checkout / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     path = Path(shutil.copy(checkout / "template.yaml", folder))
     texts = {each: each.read_text(encoding="utf-8") for each in (path, folder / "templates" / "mappings.yaml")}
     for old, new in edits:

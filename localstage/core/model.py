@@ -14,11 +14,15 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer version; ``requirements`` names what must be installed beside ``content``, if anything."""
+    """A layer version; ``requirements`` names what must be installed beside ``content``, if anything.
+
+    One that ``is_plain`` is not built: Lambda unpacks its files into ``/opt``, where Python does not look for modules.
+    """
 
     id: str
     content: Path
     requirements: Path | None
+    is_plain: bool = False
 
 
 @dataclass(frozen=True)

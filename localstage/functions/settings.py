@@ -66,7 +66,8 @@ def layer_path(function: Function, layer_paths: Mapping[str, Path]) -> list[Path
 
     Lambda unpacks layers in order into one ``/opt``, the later over the earlier: here the later comes first.
     """
-    mounted = (layer_paths.get(layer.id, layer.content).absolute() for layer in reversed(function.layers))
+    layers = (layer for layer in reversed(function.layers) if not layer.is_plain)
+    mounted = (layer_paths.get(layer.id, layer.content).absolute() for layer in layers)
     return [each / "python" if (each / "python").is_dir() else each for each in mounted]
 
 
@@ -80,8 +81,10 @@ def command(function: Function, settings: PoolSettings) -> list[str]:
 def variables(function: Function, settings: PoolSettings, runtime_api: str) -> dict[str, str]:
     """All environment variables of one environment's process: the function's own and those that Lambda sets.
 
-    Lambda's reserved ones win over the function's; ``TZ`` and ``LANG`` are the function's to change.
+    Lambda's reserved ones win over the function's; ``TZ`` and ``LANG`` are the function's to change. A plain layer is
+    not copied to ``/opt``: a variable with this value gets the layer's own folder.
     """
+    opt = next((str(layer.content.absolute()) for layer in function.layers if layer.is_plain), "/opt")
     reserved = {
         "_HANDLER": function.handler,
         "AWS_DEFAULT_REGION": settings.region,
@@ -102,6 +105,6 @@ def variables(function: Function, settings: PoolSettings, runtime_api: str) -> d
         "LANG": "en_US.UTF-8",
         "TZ": ":UTC",
         **settings.base_environment,
-        **function.environment,
+        **{name: opt if value == "/opt" else value for name, value in function.environment.items()},
         **reserved,
     }

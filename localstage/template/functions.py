@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from localstage.core.errors import TemplateError
 from localstage.core.model import Function, Layer
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Properties, Stack
+from localstage.template.translate import PLAIN
+
+STREAMS = "LOCALSTAGE_STREAMS"
+"""The variable with another folder for the layer that is not built, which has the declared streams."""
 
 
 def read_functions(stack: Stack, root: Path, sources: Mapping[str, str]) -> dict[str, Function]:
@@ -25,9 +30,13 @@ def read_functions(stack: Stack, root: Path, sources: Mapping[str, str]) -> dict
         return found
 
     def layer(id: str, properties: Properties) -> Layer:
+        key = properties["Content"]["S3Key"]
+        if key.startswith(PLAIN):
+            streams = os.environ.get(STREAMS)
+            return Layer(key, Path(streams).resolve() if streams else folder(id, properties["Content"]), None, True)
         content = folder(id, properties["Content"])
         requirements = content / "requirements.txt"
-        return Layer(properties["Content"]["S3Key"], content, requirements if requirements.is_file() else None)
+        return Layer(key, content, requirements if requirements.is_file() else None)
 
     layers = {stack.value(id): one for id, one in stack.read("AWS::Lambda::LayerVersion", layer).items()}
 

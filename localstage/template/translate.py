@@ -20,6 +20,8 @@ from localstage.core.errors import TemplateError
 
 log = logging.getLogger("localstage.template")
 
+PLAIN = "plain/"
+"""How the key of a layer begins that is not built."""
 _SOURCES = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 
 
@@ -27,7 +29,7 @@ _SOURCES = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersi
 class Translated:
     """Plain CloudFormation; ``sources`` are code folders by the function's or layer's id in the original template.
 
-    In ``document`` the code is ``{"S3Bucket": "local", "S3Key": <that logical id>}``.
+    In ``document`` the code is ``{"S3Bucket": "local", "S3Key": <that logical id, after PLAIN for a plain layer>}``.
     """
 
     document: dict[str, Any]
@@ -77,8 +79,10 @@ def _take_sources(document: dict[str, Any]) -> dict[str, str]:
     for logical_id, resource in document["Resources"].items():
         name, properties = _SOURCES.get(resource["Type"]), resource.get("Properties") or {}
         if name is not None and name in properties:
-            sources[logical_id] = properties[name]
-            properties[name] = f"s3://local/{logical_id}"
+            is_built = "Layer" not in resource["Type"] or "BuildMethod" in (resource.get("Metadata") or {})
+            key = logical_id if is_built else f"{PLAIN}{logical_id}"
+            sources[key] = properties[name]
+            properties[name] = f"s3://local/{key}"
     return sources
 
 

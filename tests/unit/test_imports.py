@@ -21,7 +21,7 @@ from tools.python_client.__main__ import generated
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = tracked(ROOT / "functions", "app.py")
-PACKAGES = ["core", "runtime", "storage", "queues", "api", "health", "live", "streams", "stage"]
+PACKAGES = ["core", "declare", "runtime", "storage", "queues", "api", "health", "live", "streams", "stage"]
 PACKAGES += ["services", "delivery", "features", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
@@ -203,6 +203,7 @@ PAGING = {
     "read_ads",
     "read_chat",
     "read_frame",
+    "read_streams",
 }
 VERIFYING = {"authorize_connection", "renew_connection"}
 EXPENSIVE: dict[str, AbstractSet[str]] = {

@@ -67,14 +67,14 @@ def test_an_awaited_message_is_completed_by_every_feature(world: ChangeWorld) ->
 
 
 def test_a_user_is_erased_and_exported_from_every_feature(monkeypatch: pytest.MonkeyPatch) -> None:
-    for table in ("CHAT_MESSAGES_TABLE", "RESORTS_TABLE", "LIFT_RIDES_TABLE", "AD_CLICKS_TABLE"):
+    for table in ("CHAT_MESSAGES_TABLE", "RESORTS_TABLE", "LIFT_RIDES_TABLE", "AD_CLICKS_TABLE", "DECLARED_TABLE"):
         monkeypatch.setenv(table, "a-table")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("CACHE_ENDPOINT", "127.0.0.1:6379")
 
     steps = [*registry.erases_first(), *registry.erases()]
 
-    assert len(steps) == len(registry.exported("ann", "7")) == 5
+    assert len(steps) == len(registry.exported("ann", "7")) == 6
     assert registry.archive_steps() == []
     monkeypatch.setenv("ARCHIVE_BUCKET", "a-bucket")
     assert len(registry.archive_steps()) == 1

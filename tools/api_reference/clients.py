@@ -52,8 +52,11 @@ NO_COMMAND = {
         "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
         "closeOwnConnections eraseOwnUser getOwnErasure editMessage deleteMessage listVersions"
     ),
-    "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
+    "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks sendEvents",
     "A part of what `window` shows": "countActiveUsers getSeries",
+    "Declared streams have no commands yet": (
+        "listStreams listEvents listUserEvents getEventWindow getEventTop getEventSeries countActiveEventUsers"
+    ),
     "Another path of what `ski skiers` asks": "countSkiersByDay",
     "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",
     "`send` asks this with `--attach`": "startUpload",
@@ -78,6 +81,7 @@ class Frame(NamedTuple):
 FRAMES = {
     "sendMessage": Frame("Rooms.send", 'frame("sendMessage")'),
     "sendBatch": Frame("over_websocket", "send"),
+    "sendEvents": Frame("Connection.request", 'frame("sendEvents")'),
     "editMessage": Frame("Connection.request", 'frame("editMessage")'),
     "deleteMessage": Frame("Connection.request", 'frame("deleteMessage")'),
     "react": Frame("Connection.request", 'frame("react")'),

@@ -31,6 +31,7 @@ TITLES = {
     "analytics": "Analytics",
     "ski": "Lift rides",
     "ads": "Ad clicks",
+    "declared": "Declared streams",
     "operations": "Operations",
     "erasure": "Erasure of users",
     "exports": "Exports of users and rooms",

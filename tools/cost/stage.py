@@ -80,7 +80,8 @@ def read(name: str) -> Stage:
     clients = properties("AWS::Cognito::UserPoolClient")
     persisting = resources["PersistEvents"]["Properties"]["Environment"]["Variables"]
     queues = {name.removesuffix("Queues").lower(): int(values[name]) for name in values if name.endswith("Queues")}
-    kept = {name: int(resolver.value(persisting[f"{name.upper()}_RETENTION_DAYS"])) for name in queues}
+    days = {name: persisting.get(f"{name.upper()}_RETENTION_DAYS") for name in queues}
+    kept = {name: int(resolver.value(value)) for name, value in days.items() if value is not None}
     of_events = str(properties("AWS::DynamoDB::Table")).count("WarmThroughput")
     return Stage(
         name,

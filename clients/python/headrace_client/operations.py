@@ -522,6 +522,99 @@ class Operations:
         return Request("POST", "/clicks/take-back", body=body)
 
     @operation
+    def send_events(self, stream: str | int, body: types.EventsBody) -> Request[types.Results]:
+        """Send one event of a declared stream, or up to 500, with one result for each, in the order sent."""
+        return Request("POST", f"/streams/{_segment(stream)}/events", body=body)
+
+    @operation
+    def list_events(
+        self,
+        stream: str | int,
+        *,
+        limit: int | None = None,
+        before: types.CursorOrKey | None = None,
+        after: types.CursorOrKey | None = None,
+        around: types.Key | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        cursor: types.Cursor | None = None,
+    ) -> Request[types.EventPage]:
+        """Read a page of a declared stream's events: of one key, which the parameter of its name gives, or of all."""
+        return Request(
+            "GET",
+            f"/streams/{_segment(stream)}/events",
+            query={
+                "limit": limit,
+                "before": before,
+                "after": after,
+                "around": around,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+            },
+        )
+
+    @operation
+    def list_streams(self) -> Request[types.Descriptions]:
+        """List the declared streams, and what their events are."""
+        return Request("GET", "/streams")
+
+    @operation
+    def list_user_events(
+        self,
+        stream: str | int,
+        user_id: str | int,
+        *,
+        limit: int | None = None,
+        before: types.CursorOrKey | None = None,
+        after: types.CursorOrKey | None = None,
+        around: types.Key | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        cursor: types.Cursor | None = None,
+    ) -> Request[types.EventPage]:
+        """Read a page of a user's events in a declared stream."""
+        return Request(
+            "GET",
+            f"/streams/{_segment(stream)}/users/{_segment(user_id)}/events",
+            query={
+                "limit": limit,
+                "before": before,
+                "after": after,
+                "around": around,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+            },
+        )
+
+    @operation
+    def get_event_window(
+        self, stream: str | int, *, from_: str, to: str, top: int | None = None
+    ) -> Request[types.EventWindow]:
+        """Get the totals of a declared stream in a window: by user, by each field that is counted, and sums."""
+        return Request("GET", f"/streams/{_segment(stream)}/window", query={"from": from_, "to": to, "top": top})
+
+    @operation
+    def get_event_top(
+        self, stream: str | int, *, from_: str, to: str, top: int | None = None, by: str | None = None
+    ) -> Request[types.EventTop]:
+        """Get the values of one field with the most events of a declared stream in a window."""
+        return Request("GET", f"/streams/{_segment(stream)}/top", query={"from": from_, "to": to, "top": top, "by": by})
+
+    @operation
+    def get_event_series(
+        self, stream: str | int, *, from_: str, to: str, step: Literal[60, 3600, 86400] | None = None
+    ) -> Request[types.EventSeries]:
+        """Get the events and unique users of a declared stream, for each step of a window."""
+        return Request("GET", f"/streams/{_segment(stream)}/series", query={"from": from_, "to": to, "step": step})
+
+    @operation
+    def count_active_event_users(self, stream: str | int, *, from_: str, to: str) -> Request[types.ActiveUsersAnswer]:
+        """Get the number of users with an event of a declared stream in a window."""
+        return Request("GET", f"/streams/{_segment(stream)}/active-users", query={"from": from_, "to": to})
+
+    @operation
     def get_health(self) -> Request[types.HealthBody]:
         """Answer 200 while events are accepted and history can be read, else 503."""
         return Request("GET", "/health")

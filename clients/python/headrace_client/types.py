@@ -281,7 +281,7 @@ class ClickResults(TypedDict):
     results: list[ClickResult]
 
 
-ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | ReactFrame | UnreactFrame | SendSignalFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
+ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | ReactFrame | UnreactFrame | SendSignalFrame | SendEventsFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
 """A frame that a client sends."""
 
 
@@ -429,6 +429,29 @@ class DeletionBody(TypedDict):
     userId: NotRequired[str | None]
 
 
+class Description(TypedDict):
+    """A declared stream: the `key` of its events, what windows group by and sum, and the JSON schema of an event.
+
+    `user` is the field of its users. Rows are kept for `keepDays`, or without limit if that is 0.
+    """
+
+    name: str
+    text: str
+    key: str
+    user: NotRequired[str]
+    counts: list[str]
+    sums: list[str]
+    keepDays: int
+    senders: str
+    schema: dict[str, Any]
+
+
+class Descriptions(TypedDict):
+    """The declared streams, by name."""
+
+    items: list[Description]
+
+
 DiscardBody = TypedDict(
     "DiscardBody",
     {
@@ -555,6 +578,67 @@ class Estimate(TypedDict):
 
     uniqueWithin: float
     countsTooLowByAtMost: int
+
+
+class EventAcks(TypedDict):
+    """One result per event, in the order sent; in an answer of over 128 KB, errors have no `details`."""
+
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["eventAcks"]
+    results: list[dict[str, Any]]
+
+
+class EventPage(TypedDict):
+    """A page of events, newest first. An item has `key`, `eventId`, `timestamp`, and the fields of its event."""
+
+    items: list[dict[str, Any]]
+    next: Cursor | None
+    previous: Cursor | None
+    hasMore: bool
+
+
+class EventSeries(TypedDict):
+    """A point for every step of a window, in seconds: its start, events, and unique users."""
+
+    window: Window
+    asOf: str
+    missing: Missing
+    step: int
+    points: list[dict[str, Any]]
+
+
+class EventTop(TypedDict):
+    """The values of the field `by` with the most events of a window."""
+
+    window: Window
+    asOf: str
+    missing: Missing
+    events: int
+    by: str
+    items: list[dict[str, Any]]
+    accuracy: Accuracy
+
+
+class EventWindow(TypedDict):
+    """Totals of a window: by user, by each field that is counted, and the sums. Lists have the largest first."""
+
+    window: Window
+    asOf: str
+    missing: Missing
+    events: int
+    active: Bounds | None
+    uniqueUsers: NotRequired[int]
+    topUsers: NotRequired[list[dict[str, Any]]]
+    top: dict[str, list[dict[str, Any]]]
+    sums: dict[str, SumBody]
+    accuracy: Accuracy
+
+
+class EventsBody(TypedDict):
+    """One event of a declared stream, with the fields that its schema has, or a list of them as `events`."""
+
+    events: NotRequired[list[dict[str, Any]] | None]
 
 
 class ExportFile(TypedDict):
@@ -1266,6 +1350,12 @@ class Resorts(TypedDict):
     resorts: list[ResortItem]
 
 
+class Results(TypedDict):
+    """One result per event, in the order sent: its id and time, and its `lane` or its `error`."""
+
+    results: list[dict[str, Any]]
+
+
 class ResumeFrame(TypedDict):
     """Subscribe to up to 20 rooms at once, and get what was stored in them since a position."""
 
@@ -1458,6 +1548,15 @@ class SendBatchFrame(TypedDict):
     events: list[IncomingMessage]
 
 
+class SendEventsFrame(TypedDict):
+    """Send up to 100 events of a declared stream in one frame, with one result for each, in the order sent."""
+
+    action: Literal["sendEvents"]
+    requestId: NotRequired[RequestId]
+    stream: str
+    events: list[dict[str, Any]]
+
+
 class SendMessageFrame(TypedDict):
     """Send one message; its fields are those of the frame."""
 
@@ -1505,7 +1604,7 @@ class SeriesAnswer(TypedDict):
     points: list[Point]
 
 
-ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
+ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | EventAcks | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
 """A frame that a client gets: an answer, an error, or what is pushed."""
 
 
@@ -1616,6 +1715,16 @@ class Subscribed(TypedDict):
     userId: NotRequired[str]
     position: Position
     tokenExpiresAt: str
+
+
+class SumBody(TypedDict):
+    """The exact sum of a field over the events that have it, their mean, the least and the most."""
+
+    events: int
+    sum: float
+    mean: float | None
+    min: float | None
+    max: float | None
 
 
 class TopAd(TypedDict):

@@ -3,6 +3,7 @@
 A package imports only packages above it in this map:
 
     core        pure, no I/O: errors, times, keys, callers, envelopes, items, streams' declarations
+    declare     what users declare streams with, in the folder ``streams``
     runtime     what every function uses: settings, logs and metrics, boto3's clients, secrets, the breaker
     storage     tables and the cache: ports, adapters for DynamoDB and Redis
     queues      the broker, the retry queue and the dead-letter queue: ports, RabbitMQ, SQS

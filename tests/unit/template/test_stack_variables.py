@@ -9,7 +9,7 @@ from tests.unit.template_stack import ROOT, TemplateStack
 
 KINDS = ("AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::SecretsManager::Secret")
 NOT_USED = {
-    "ManageDeadLetters": {"AdClicksTable", "LiftRidesTable"},  # letters are validated with them
+    "ManageDeadLetters": {"AdClicksTable", "DeclaredTable", "LiftRidesTable"},  # letters are validated with them
     "TidyAttachments": {"MembershipsTable"},  # its settings are those of rooms
 }
 """What a function has the address of without a right."""

@@ -50,7 +50,13 @@ class Params(BaseModel):
 
 
 class AnyBody(Params):
-    """Any JSON object: the route's function reads it from ``request.content``, and ``request.body`` is ``None``."""
+    """Any JSON object: the route's function reads it from ``request.content``, and ``request.body`` is ``None``.
+
+    As the model of a query, any parameters, which the function reads from ``request.event``. Fields of a subclass are
+    for the documents.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
 
 class NoFields(Params):
@@ -85,12 +91,12 @@ def names_of(model: type[Params]) -> tuple[list[str], set[str]]:
 
 
 def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
-    """``given`` as a ``model``; ``None`` if ``model`` is ``None`` or :class:`AnyBody`.
+    """``given`` as a ``model``; ``None`` if ``model`` is ``None``, or one of :class:`AnyBody`.
 
     Raises:
         InvalidRequest: names every wrong field, its value, and its accepted form.
     """
-    if model is None or model is AnyBody:
+    if model is None or issubclass(model, AnyBody):
         return None
     names, optional = names_of(model)
     values = {

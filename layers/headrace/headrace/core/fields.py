@@ -73,7 +73,8 @@ def checked_id(form: Callable[[str], str], value: str) -> str:
         raise PydanticCustomError("empty_key" if not value else "invalid_key", str(error)) from None
 
 
-def _unicode(value: str) -> str:
+def unicode(value: str) -> str:
+    """``value``, if it can be encoded. Raises PydanticCustomError."""
     if not value.isascii():
         try:
             value.encode()
@@ -131,7 +132,7 @@ DIGITS: dict[str, Any] = {
 }
 Number = Annotated[int, Field(**DIGITS), NUMBER_OR_DIGITS]
 """A whole number, or its digits: a path and a query string have only texts."""
-Text = Annotated[str, AfterValidator(_unicode)]
+Text = Annotated[str, AfterValidator(unicode)]
 _LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
 Id = Annotated[
     str,

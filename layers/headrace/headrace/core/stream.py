@@ -83,7 +83,8 @@ class Index:
     """A secondary index; a ``sharded`` one has one of its time ``shards`` as its partition key.
 
     An index ``of`` an attribute spreads the rows of each of its values
-    over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with both of its keys.
+    over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with both of its keys. A sharded one of a
+    table that several streams ``share`` has its own shards for each, by the stream's name.
     """
 
     name: str
@@ -93,6 +94,12 @@ class Index:
     shards: Shards | None = None
     of: str | None = None
     sparse: bool = False
+    share: str = ""
+
+    def time_partitions(self) -> list[str]:
+        """The partitions of all rows of a stream, of a ``sharded`` index."""
+        count = TIME_SHARDS.read if self.shards is None else self.shards.read
+        return keys.shards_of(self.share, count) if self.share else keys.shard_names(count)
 
     def partitions(self, value: str) -> list[str]:
         """The partitions of the rows of one value: of the partition key, or of the attribute that is spread."""
@@ -104,12 +111,15 @@ class AnalyticsDimensions:
     """What the analytics of a stream count by: the attribute of its ``user``, and those of its ``groups``.
 
     Its sharded index must project all of them, and ``expiresAt``. ``time`` is the sort key of every index that
-    analytics read, and begins with the time.
+    analytics read, and begins with the time. ``sums`` are attributes with numbers that are summed. ``key`` is the one
+    that the partition of a row follows from, if it is not its partition key.
     """
 
     user: str
     groups: tuple[str, ...]
     time: str = "timestampSk"
+    sums: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +157,8 @@ class Stream:
     ``item(event, accepted_at, table)`` validates such an event again, since a record may come from anywhere, and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
-    ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
+    ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep; ``keep_days``
+    are these days, where no variable has them. Its events are in the persist queues of ``group``, or in its own.
     A stream with ``analytics_dimensions`` has analytics (``headrace.features.analytics``).
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
@@ -161,9 +172,9 @@ class Stream:
     accept: Callable[[object, SenderContext], ValidatedEvent]
     item: Callable[[dict[str, Any], int, TableSettings], Item]
     table_setting: str
-    retention_setting: str
     partition_key: str
     sort_key: str
+    retention_setting: str = ""
     incoming: type[BaseModel] | None = None
     other_id_field: str = ""
     indexes: tuple[Index, ...] = ()
@@ -174,6 +185,13 @@ class Stream:
     kinds: Mapping[str, Kind] = field(default_factory=dict, compare=False)
     tell: Tell | None = None
     archived: Mapping[frozenset[str], ArchivedTable] = field(default_factory=dict, compare=False)
+    keep_days: int | None = None
+    group: str = ""
+
+    @property
+    def queues(self) -> str:
+        """The group of its persist queues."""
+        return self.group or self.name
 
     def kind_name(self, event: Mapping[str, Any]) -> str:
         """The name of the kind of an event, or of a row."""

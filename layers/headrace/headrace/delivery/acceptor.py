@@ -58,7 +58,7 @@ class Acceptor:
         """
         passed, refusal = len(raws), None
         if self.backlog is not None:
-            refusal = self.backlog.refusal(stream.name, caller, passed, meter)
+            refusal = self.backlog.refusal(stream.queues, caller, passed, meter)
         if refusal is not None:
             passed = 0
         elif passed > 1 and self.rate_limiter is not None:
@@ -89,17 +89,19 @@ class Acceptor:
             events = [each for each in events if each[1].error is None]
         if events:
             envelope = Envelope(stream.name, correlation_id, times.iso(now), [event.event for event, _ in events])
-            self._carry(envelope, events, meter)
+            self._carry(stream, envelope, events, meter)
         results += [Result(_sent_id(stream, raw), error=refusal) for raw in raws[passed:]]
         _measure(stream, results, meter)
         return results
 
-    def _carry(self, envelope: Envelope, events: Sequence[tuple[ValidatedEvent, Result]], meter: Meter) -> None:
+    def _carry(
+        self, stream: Stream, envelope: Envelope, events: Sequence[tuple[ValidatedEvent, Result]], meter: Meter
+    ) -> None:
         """Publish the envelope's events, or send them to the retry lane; sets the lane or the error of each."""
         parts = pack(envelope)
         outgoing = []
         for part in parts:
-            queue = names.queue_name(envelope.stream, events[part.indexes[0]][0].id, self.queues)
+            queue = names.queue_name(stream.queues, events[part.indexes[0]][0].id, self.queues)
             outgoing.append(Outgoing(queue, part.body, envelope.correlation_id))
         began, confirms_before = time.perf_counter(), self.publisher.confirm_seconds
         failures = self.publisher.publish(outgoing)

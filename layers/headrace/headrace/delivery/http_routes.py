@@ -57,7 +57,7 @@ def single(stream: Stream, *path: str, status: int = 202, errors: Errors = ()) -
             if str(event.setdefault(name, given[name])) != given[name]:
                 detail = FieldError(name, "is not the path's", echo(event[name]), str(echo(given[name])))
                 raise InvalidEvent(details=[detail])
-        return _answer(acceptor, stream, [event], request, status)
+        return answered(acceptor, stream, [event], request, status)
 
     return _route(stream, post, status, errors)
 
@@ -67,7 +67,7 @@ def batch(stream: Stream, errors: Errors = ()) -> Route:
 
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
         """Send up to 500 events in one request, with one result for each, in the order sent."""
-        return _answer(acceptor, stream, event_list(request.content, BATCH_LIMIT), request, 202)
+        return answered(acceptor, stream, event_list(request.content, BATCH_LIMIT), request, 202)
 
     return _route(stream, post, 202, errors, BATCH_LIMIT)
 
@@ -81,7 +81,7 @@ def take_back(stream: Stream, errors: Errors = ()) -> Route:
         Only the sender of an event can take it back, and names it by the fields with which it was sent. An event that
         is not stored yet is taken back too. Sent again under the same id, it stays taken back.
         """
-        return _answer(acceptor, stream, event_list(request.content, BATCH_LIMIT), request, 202)
+        return answered(acceptor, stream, event_list(request.content, BATCH_LIMIT), request, 202)
 
     return _route(stream, post, 202, errors, BATCH_LIMIT)
 
@@ -92,7 +92,7 @@ def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: i
     return Route(post, scopes, body=AnyBody, answer=Results, errors=errors, status=status, stream=stream, batch=batch)
 
 
-def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest, status: int) -> Reply:
+def answered(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest, status: int) -> Reply:
     """``status`` if any event was accepted; else 503 or 429 if any may be later, 403 if all are forbidden, 400."""
     results = acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
     bodies = [result.to_body() for result in results]

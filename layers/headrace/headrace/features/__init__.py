@@ -28,6 +28,7 @@ NAMES = (
     "analytics",
     "ski",
     "ads",
+    "declared",
     "tell",
     "archive",
     "people",

@@ -17,15 +17,15 @@ SIGNAL_QUEUE = "live.signals"
 
 
 Groups = Mapping[str, int]
-"""How many persist queues each stream has, by its name."""
+"""How many persist queues there are for each stream, by its name, and for all declared streams together."""
 
 
-def queue_name(stream: str, event_id: str, groups: Groups) -> str:
-    """The persist queue of an event: one of its stream's, by its id, so that a busy room's events are in all of them.
+def queue_name(group: str, event_id: str, groups: Groups) -> str:
+    """The persist queue of an event: one of its group, by its id, so that a busy room's events are in all of them.
 
-    Of a stream that has no group it is the first, which is not declared: its events take the retry lane.
+    Of a group that there is not, it is the first, which is not declared: its events take the retry lane.
     """
-    return persist_queue(stream, zlib.crc32(event_id.encode()) % groups.get(stream, 1))
+    return persist_queue(group, zlib.crc32(event_id.encode()) % groups.get(group, 1))
 
 
 def persist_queue(stream: str, number: int) -> str:

@@ -49,6 +49,20 @@ class FeatureSettings(Settings):
     """Features of the stage; what others have stored stays, and comes back with them."""
 
 
+class StreamsSettings(Settings):
+    """Where the declared streams are."""
+
+    streams_folder: str = Field(default="", description="a folder with a Python file for each stream")
+    """Folder of the declared streams; empty for none."""
+
+
+class DeclaredSettings(Settings):
+    """Where the events of declared streams are."""
+
+    declared_table: TableName
+    """Table of the declared streams."""
+
+
 class AuthSettings(Settings):
     """How tokens are read."""
 
@@ -299,5 +313,6 @@ def table_settings(stream: Stream, environ: Mapping[str, str] | None = None) -> 
     from headrace.core.stream import Shards, TableSettings
 
     found = _TableVariables.read(environ, {"table": stream.table_setting, "retention_days": stream.retention_setting})
+    days = found.retention_days if stream.keep_days is None else stream.keep_days
     shards = Shards(write=found.time_shards_written, read=found.time_shards_read)
-    return TableSettings(table=found.table, retention_days=found.retention_days, time_shards=shards)
+    return TableSettings(table=found.table, retention_days=days, time_shards=shards)

@@ -51,7 +51,8 @@ def _chat() -> Stream:
 
 def _streams(features: Sequence[Feature]) -> dict[str, Stream]:
     found: dict[str, Stream] = {}
-    for stream in (_chat(), *parts("STREAM", features)):
+    several = [stream for streams in parts("streams", features) for stream in streams()]
+    for stream in (_chat(), *parts("STREAM", features), *several):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream

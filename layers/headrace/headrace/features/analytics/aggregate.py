@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 
 from headrace.core.keys import TIME_LENGTH
 from headrace.features.analytics.counter import HyperLogLog, IdCounter
@@ -17,6 +18,31 @@ from headrace.storage.ports import Columns
 
 POINT_STEPS = (MINUTE, HOUR)
 """Longer slots list the counts of these steps, so that a series needs no shorter slots."""
+
+Number = int | Decimal
+
+
+@dataclass(slots=True)
+class Sum:
+    """The sum of the numbers of an attribute, exact; the ``count`` of events that have it, the least and the most."""
+
+    count: int = 0
+    total: Number = 0
+    least: Number = 0
+    most: Number = 0
+
+    def merge(self, other: Sum) -> None:
+        """Add ``other``, the sum of other events."""
+        if other.count:
+            self.least = min(self.least, other.least) if self.count else other.least
+            self.most = max(self.most, other.most) if self.count else other.most
+            self.total = EXACT.add(Decimal(self.total), Decimal(other.total))
+            self.count += other.count
+
+
+EXACT = Context(prec=400)
+"""No number of a table, with at most 38 digits from 1E-130 to 1E+125, is rounded when it is added."""
+
 
 Points = dict[int, tuple[int, int]]
 """The number of events and of users by the start of a step; steps without events are left out."""
@@ -36,11 +62,12 @@ class Aggregate:
     last: str = ""
     expires: int = 0
     points: dict[int, Points] = field(default_factory=lambda: {step: {} for step in POINT_STEPS})
+    sums: tuple[Sum, ...] = ()
 
     @classmethod
-    def nothing(cls, tallies: int) -> Aggregate:
+    def nothing(cls, tallies: int, sums: int = 0) -> Aggregate:
         """An aggregate of no events."""
-        return cls(tuple(IdCounter() for _ in range(tallies)))
+        return cls(tuple(IdCounter() for _ in range(tallies)), sums=tuple(Sum() for _ in range(sums)))
 
     def merge(self, other: Aggregate) -> None:
         """Add ``other``, the aggregate of another span of time, which is not changed."""
@@ -52,6 +79,8 @@ class Aggregate:
         self.expires = _sooner(self.expires, other.expires)
         for mine, theirs in zip(self.tallies, other.tallies, strict=True):
             mine.merge(theirs)
+        for total, more in zip(self.sums, other.sums, strict=True):
+            total.merge(more)
         for step, points in other.points.items():
             self.points[step].update(points)
 
@@ -64,13 +93,20 @@ class Aggregate:
 class StepCounter:
     """Counts rows by minute or ten seconds (``step``) as they are read.
 
-    ``attributes`` are the user's, then each group's. Rows that expired by ``now`` (epoch seconds) and are not deleted
+    ``attributes`` are the user's, then each group's; ``sums`` are those of numbers. Rows that expired by ``now``
+    (epoch seconds) and are not deleted
     yet are left out, as in histories. With ``only``, rows with other values are left out too.
     """
 
     def __init__(
-        self, attributes: Sequence[str], now: int, only: Mapping[str, str] | None = None, step: int = MINUTE
+        self,
+        attributes: Sequence[str],
+        now: int,
+        only: Mapping[str, str] | None = None,
+        step: int = MINUTE,
+        sums: Sequence[str] = (),
     ) -> None:
+        self._sums = sums
         self._attributes = attributes
         self._now = now
         self._only = only or {}
@@ -104,17 +140,33 @@ class StepCounter:
 
     def _count(self, text: str, rows: Columns, start: int, end: int) -> None:
         if text not in self._found:
-            self._found[text] = Aggregate(()), tuple(Counter() for _ in self._attributes)
+            nothing = Aggregate.nothing(0, len(self._sums))
+            self._found[text] = nothing, tuple(Counter() for _ in self._attributes)
         found, counters = self._found[text]
         found.total += end - start
         for counter, name in zip(counters, self._attributes, strict=True):
             counter.update(rows.values[name][start:end])
+        for total, name in zip(found.sums, self._sums, strict=True):
+            total.merge(sum_of(rows.values[name][start:end]))
         first, last = rows.keys[start][:TIME_LENGTH], rows.keys[end - 1][:TIME_LENGTH]
         found.first = min(found.first or first, first)
         found.last = max(found.last, last)
         living = set(rows.expires[start:end]) - {0}
         if living:
             found.expires = _sooner(found.expires, min(living))
+
+
+def sum_of(texts: Sequence[str]) -> Sum:
+    """The sum of numbers as a table writes them; events without one have an empty text."""
+    numbers = [int(text) if text.isdecimal() else Decimal(text) for text in texts if text]
+    if not numbers:
+        return Sum()
+    total = Decimal(0)
+    whole = sum(each for each in numbers if type(each) is int)
+    for each in numbers:
+        if type(each) is Decimal:
+            total = EXACT.add(total, each)
+    return Sum(len(numbers), EXACT.add(total, Decimal(whole)), min(numbers), max(numbers))
 
 
 def _sooner(one: int, other: int) -> int:
@@ -124,7 +176,7 @@ def _sooner(one: int, other: int) -> int:
 
 # Small in the cache and fast to merge: a tally is two columns, each compressed by zlib: its ids in order, joined by
 # newlines (no id contains one), and its counts. That is smaller than compressed JSON, and is read in half the time.
-LAYOUT = 1
+LAYOUT = 2
 """The first byte; a changed layout gets another number."""
 _HEAD = struct.Struct("<BIHBQQ27s27s")  # layout, checksum of the rest, shards, tallies, total, expires, first, last
 _CHECKED = 5
@@ -154,6 +206,7 @@ def encode(aggregate: Aggregate, shards: int) -> bytes:
     if aggregate.total:
         sections = [part for tally in aggregate.tallies for part in _tally_sections(tally)]
         sections += [_points_section(aggregate.points[step]) for step in POINT_STEPS]
+        sections += [_sum_section(each) for each in aggregate.sums]
     rest = head[_CHECKED:] + b"".join(_LENGTH.pack(len(section)) + section for section in sections)
     return struct.pack("<BI", LAYOUT, zlib.crc32(rest)) + rest
 
@@ -174,19 +227,21 @@ def check(data: bytes, tallies: int, shards: int) -> int:
     return int(expires)
 
 
-def decode(data: bytes) -> Aggregate:
+def decode(data: bytes, sums: int = 0) -> Aggregate:
     """The aggregate in ``data``, for which :func:`check` did not raise."""
     _, _, _, tallies, total, expires, first, last = _HEAD.unpack_from(data)
     if not total:
-        return Aggregate.nothing(tallies)
+        return Aggregate.nothing(tallies, sums)
     sections = _sections(data)
+    points, summed = sections[3 * tallies :][: len(POINT_STEPS)], sections[3 * tallies + len(POINT_STEPS) :]
     return Aggregate(
         tuple(_tally(*sections[3 * place : 3 * place + 3]) for place in range(tallies)),
         total,
         first.decode(),
         last.decode(),
         expires,
-        dict(zip(POINT_STEPS, map(_points, sections[3 * tallies :]), strict=True)),
+        dict(zip(POINT_STEPS, map(_points, points), strict=True)),
+        tuple(map(_sum, summed)),
     )
 
 
@@ -210,6 +265,15 @@ def _tally(head: bytes, ids: bytes, counts: bytes) -> IdCounter:
     return IdCounter(
         dict(zip(names, numbers, strict=True)), error, HyperLogLog(registers) if registers is not None else None
     )
+
+
+def _sum_section(total: Sum) -> bytes:
+    return f"{total.count} {total.total} {total.least} {total.most}".encode()
+
+
+def _sum(section: bytes) -> Sum:
+    count, total, least, most = section.decode().split(" ")
+    return Sum(int(count), Decimal(total), Decimal(least), Decimal(most))
 
 
 def _points_section(points: Points) -> bytes:

@@ -181,7 +181,7 @@ class Builder:
         if found is not None:
             return found
         if state.parts:
-            made = Aggregate.nothing(len(self._scope.attributes))
+            made = self._scope.nothing()
             for part in state.parts:
                 is_known = part.found
                 made.merge(self._aggregate(part))
@@ -201,7 +201,7 @@ class Builder:
         """The aggregate of a slot from its rows, which are read together with those of the next slots."""
         if self._reading is not None or (self._ahead and slot == self._ahead[0]):
             self._finish()
-        return self._read.pop(slot.start, None) or Aggregate.nothing(len(self._scope.attributes))
+        return self._read.pop(slot.start, None) or self._scope.nothing()
 
     def _take_chunk(self) -> list[Slot]:
         """The next slots of one step without a gap between them, as many as a chunk may have."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -10,10 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, cre
 from pydantic_core import PydanticCustomError
 
 from headrace.api.params import Params, query_time
-from headrace.core import keys, times
+from headrace.core import times
 from headrace.core.fields import QUERY_TIME_SCHEMA, Number, StoredId, accepts, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import AnalyticsDimensions, Stream
+from headrace.features.analytics.aggregate import Aggregate
 from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, Span
 from headrace.storage.ports import Query
 
@@ -127,6 +129,22 @@ class Scope:
         return (self.dimensions.user, *self.dimensions.groups)
 
     @property
+    def sums(self) -> tuple[str, ...]:
+        """The attributes whose numbers are summed."""
+        return self.dimensions.sums
+
+    @property
+    def name(self) -> str:
+        """The name of the stream in the cache. That of a declared one changes with what is counted."""
+        if not self.dimensions.key:
+            return self.stream.name
+        return f"{self.stream.name}.{zlib.crc32(','.join((*self.attributes, '', *self.sums)).encode()):08x}"
+
+    def nothing(self) -> Aggregate:
+        """An aggregate of no events."""
+        return Aggregate.nothing(len(self.attributes), len(self.sums))
+
+    @property
     def shards(self) -> int:
         """The number of partitions with its rows."""
         return len(self._source()[2])
@@ -143,7 +161,7 @@ class Scope:
                 index=index,
                 lower=times.iso(span.start),
                 upper=times.iso(span.end),
-                attributes=self.attributes,
+                attributes=(*self.attributes, *self.sums),
             )
 
     def _source(self) -> tuple[str | None, str, list[str]]:
@@ -152,7 +170,7 @@ class Scope:
                 if name in (index.of, index.partition_key):
                     return index.name, index.partition_key, index.partitions(value)
         for name, value in self.narrowed:
-            if self.stream.partition_key == name:
-                return None, name, self.stream.partitions(value)
-        index, shards = next((each, each.shards) for each in self.stream.indexes if each.sharded and each.shards)
-        return index.name, index.partition_key, keys.shard_names(shards.read)
+            if name in (self.stream.partition_key, self.dimensions.key):
+                return None, self.stream.partition_key, self.stream.partitions(value)
+        index = next(each for each in self.stream.indexes if each.sharded)
+        return index.name, index.partition_key, index.time_partitions()

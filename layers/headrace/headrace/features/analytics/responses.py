@@ -163,7 +163,7 @@ def series_points(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]
     step = request.step
     known: Points = {}
     for start, slots in groupby(parts, lambda part: None if part[0].step > step else part[0].start // step * step):
-        merged = Aggregate.nothing(len(request.scope.attributes))
+        merged = request.scope.nothing()
         for _, found in slots:
             if start is None:  # longer than a step: it lists the counts of its steps
                 known.update(found.points[step])
@@ -187,7 +187,7 @@ def by_step(request: WindowRequest, parts: Iterable[tuple[Slot, Aggregate]]) -> 
     ahead = iter(parts)
     part = next(ahead, None)
     for start in _starts(request.window, step):
-        found = Aggregate.nothing(len(request.scope.attributes))
+        found = request.scope.nothing()
         while part is not None and part[0].start < start + step:
             found.merge(part[1])
             part = next(ahead, None)

@@ -40,7 +40,7 @@ class Scanner:
         After ``deadline`` (monotonic seconds) no page is read.
         """
         now = self._clock.now() // times.SECOND
-        counted = [StepCounter(scope.attributes, now, dict(scope.narrowed), step) for _, step in spans]
+        counted = [StepCounter(scope.attributes, now, dict(scope.narrowed), step, scope.sums) for _, step in spans]
         stop = threading.Event()
         lock = threading.Lock()
 

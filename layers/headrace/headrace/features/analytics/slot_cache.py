@@ -130,7 +130,7 @@ class SlotCache:
         found, packed = known.aggregate, known.packed
         known.aggregate = known.packed = None
         if packed is not None and known.generation is not None:
-            found = decode(packed[TOKEN_BYTES:])
+            found = decode(packed[TOKEN_BYTES:], len(self._scope.sums))
             self._local.put(known.key, known.generation, found, len(packed))
         return found
 
@@ -218,7 +218,7 @@ class SlotCache:
         return SlotState(slot, key) if part == slot.span else SlotState(slot, f"{key}#{part.start}#{part.end}", True)
 
     def _key(self, slot: Slot) -> str:
-        return slot_aggregate(self._scope.stream.name, slot, self._scope.narrowed)
+        return slot_aggregate(self._scope.name, slot, self._scope.narrowed)
 
     def _builder(self, hour: int) -> str:
         """The cache key of the lock for building the shortest slots of an hour."""

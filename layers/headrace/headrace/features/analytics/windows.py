@@ -65,7 +65,7 @@ class Analytics:
     ) -> tuple[dict[str, Any], Aggregate, list[tuple[int, T]]]:
         """As :meth:`whole`, and for each step its start (microseconds) and ``shape`` of its aggregate."""
         window = self._window(request, request.step)
-        whole = Aggregate.nothing(len(request.scope.attributes))
+        whole = request.scope.nothing()
         shaped: list[tuple[int, T]] = []
         with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
             for start, found in responses.by_step(request, chain(builder.slots(), builder.tail())):
@@ -171,7 +171,7 @@ def _key(request: WindowRequest, known: list[SlotState]) -> Key | None:
 
 
 def _merge(request: WindowRequest, parts: Iterable[Aggregate]) -> Aggregate:
-    whole = Aggregate.nothing(len(request.scope.attributes))
+    whole = request.scope.nothing()
     for part in parts:
         whole.merge(part)
     return whole

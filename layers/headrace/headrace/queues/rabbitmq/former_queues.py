@@ -16,7 +16,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from headrace.queues.names import PERSIST_PREFIX, Groups, persist_queues
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection, virtual_host
-from headrace.queues.rabbitmq.parked import move_one, publish_again, stream_queue
+from headrace.queues.rabbitmq.parked import move_one, publish_again, queue_instead
 from headrace.queues.rabbitmq.topology import CONNECT_SECONDS, HEARTBEAT_SECONDS, depth_of
 from headrace.queues.rabbitmq.users import ManagementApi, console_url
 from headrace.runtime.secrets import Secrets, credentials
@@ -53,7 +53,7 @@ def _move(connection: BlockingConnection, name: str, groups: Groups, deadline: f
     channel.confirm_delivery()
 
     def publish(channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
-        return publish_again(channel, stream_queue(body, groups), properties, body)
+        return publish_again(channel, queue_instead(name, body, groups), properties, body)
 
     count = 0
     while time.monotonic() < deadline and move_one(channel, name, publish) is None:

@@ -21,7 +21,7 @@ from pika.exceptions import NackError, UnroutableError
 from headrace.core import times
 from headrace.core.envelope import correlation_attribute, decode
 from headrace.core.errors import BrokerUnavailable, Lane, PoisonRecord
-from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, Groups, persist_queue, persist_queues
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, PERSIST_PREFIX, Groups, persist_queue, persist_queues
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.endpoints import blocking_connection
 from headrace.runtime.secrets import Secrets
@@ -156,24 +156,27 @@ def publish_again(channel: BlockingChannel, queue: str, properties: Any, body: b
 
 
 def origin_queue(headers: Mapping[str, Any], body: bytes, groups: Groups) -> str:
-    """The persist queue that a parked message came from; one of its stream's if that is unknown or removed."""
-    known = persist_queues(groups)
+    """The persist queue that a parked message came from; another one of its group if that is unknown or removed."""
+    known, former = persist_queues(groups), ""
     for death in headers.get(DEATHS) or ():
-        for name in (death.get("queue"), *(death.get("routing-keys") or ())):
+        for name in map(str, (death.get("queue"), *(death.get("routing-keys") or ()))):
             if name in known:
-                return str(name)
-    return stream_queue(body, groups)
+                return name
+            former = name if name.startswith(PERSIST_PREFIX) else former
+    return queue_instead(former, body, groups)
 
 
-def stream_queue(body: bytes, groups: Groups) -> str:
-    """A persist queue for a message, of its stream; one of the first stream's for what can never be stored."""
-    try:
-        stream = decode(body).stream
-    except PoisonRecord:
-        stream = ""
-    if stream not in groups:
-        stream = next(iter(groups))
-    return persist_queue(stream, zlib.crc32(body) % groups[stream])
+def queue_instead(former: str, body: bytes, groups: Groups) -> str:
+    """A persist queue for a message of a ``former`` one: of its group, of its stream, or else of the first group."""
+    group = former.removeprefix(PERSIST_PREFIX).rpartition(".")[0]
+    if group not in groups:
+        try:
+            group = decode(body).stream
+        except PoisonRecord:
+            group = ""
+    if group not in groups:
+        group = next(iter(groups))
+    return persist_queue(group, zlib.crc32(body) % groups[group])
 
 
 def _depth(channel: BlockingChannel) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.runtime.aws import AwsClient, client
@@ -50,11 +50,19 @@ class DynamoColumns:
         more = response.get("LastEvaluatedKey")
         return Columns(
             [item[query.sort_attribute]["S"] for item in items],
-            {name: [item[name]["S"] for item in items] for name in query.attributes},
+            {name: _column(items, name) for name in query.attributes},
             [int(item[EXPIRES]["N"]) if EXPIRES in item else 0 for item in items],
             from_wire(more) if more else None,
             response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
         )
+
+
+def _column(items: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+    """The texts of an attribute, numbers too; empty where an item does not have it."""
+    try:
+        return [item[name]["S"] for item in items]
+    except KeyError:
+        return [next(iter(item[name].values())) if name in item else "" for item in items]
 
 
 def _range_query(query: RangeQuery) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
@@ -99,12 +100,17 @@ def send_message(services: Sending, request: FrameRequest) -> dict[str, Any]:
 def send_batch(services: Sending, request: FrameRequest) -> dict[str, Any]:
     """Send up to 100 messages in one frame, with one result for each, in the order sent."""
     events = event_list(request.content, BATCH_LIMIT, HEAD_FIELDS)
-    results = services.acceptor.accept(services.chat, request.caller, events, request.correlation_id, request.meter)
+    return {"type": "acks", "results": results(services, services.chat, request, events)}
+
+
+def results(services: Sending, stream: Stream, request: FrameRequest, events: Sequence[object]) -> Encoded:
+    """Accept ``events`` of a frame: one result for each, as JSON that fits into a frame."""
+    results = services.acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
     bodies = [result.to_body() for result in results]
     encoded = encode(bodies)
     if len(encoded.encode()) > responses.FRAME_BYTES - responses.HEAD_BYTES:
         encoded = encode([_without_details(body) for body in bodies])
-    return {"type": "acks", "results": Encoded(encoded)}
+    return Encoded(encoded)
 
 
 def _without_details(result: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,41 @@
+"""GET routes of declared streams: what they are, pages of events, and windows of time."""
+
+from typing import Any
+
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import Params
+from headrace.api.router import Route
+from headrace.bootstrap.api import http_api
+from headrace.core.caller import ANALYTICS_READ, CHAT_READ
+from headrace.core.errors import HeadraceError, InvalidCursor, NotFound, StoreUnavailable
+from headrace.features.analytics.responses import ActiveUsersAnswer
+from headrace.features.declared import routes
+from headrace.features.declared.streams import StreamPath
+
+READ = (ANALYTICS_READ,)
+FOUND = (NotFound, StoreUnavailable)
+STREAM = "GET /streams/{stream}"
+
+
+def _route(function: Any, query: type[Params], answer: Any, *errors: type[HeadraceError]) -> Route:
+    return Route(function, READ, StreamPath, query, answer=answer, errors=(*FOUND, *errors))
+
+
+ROUTES = {
+    "GET /streams": Route(routes.describe, scopes=READ, answer=routes.Descriptions),
+    f"{STREAM}/events": _route(routes.page, routes.EventsQuery, routes.EventPage, InvalidCursor),
+    f"{STREAM}/users/{{userId}}/events": Route(
+        routes.user_page,
+        (CHAT_READ, ANALYTICS_READ),
+        routes.StreamUserPath,
+        PageRequest,
+        answer=routes.EventPage,
+        errors=(*FOUND, InvalidCursor),
+    ),
+    f"{STREAM}/window": _route(routes.window, routes.EventWindowQuery, routes.EventWindow),
+    f"{STREAM}/top": _route(routes.top, routes.EventTopQuery, routes.EventTop),
+    f"{STREAM}/series": _route(routes.series, routes.EventSeriesQuery, routes.EventSeries),
+    f"{STREAM}/active-users": _route(routes.active_users, routes.EventUsersQuery, ActiveUsersAnswer),
+}
+
+handler = http_api(ROUTES, routes.services)

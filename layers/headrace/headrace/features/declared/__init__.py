@@ -1,0 +1,12 @@
+"""Declared streams: each is one file of the folder ``streams``, written with ``headrace.declare``."""
+
+from headrace.core.feature import Feature
+
+FEATURE = Feature(
+    name="declared",
+    needs=("analytics",),
+    parts={"streams": "folder", "steps": "people", "sources": "people", "screens": "screens"},
+    routes={"receive_http": "accepting", "receive_frame": "accepting"},
+    functions=("read_streams",),
+    actions=("sendEvents",),
+)

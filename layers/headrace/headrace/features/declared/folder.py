@@ -1,0 +1,81 @@
+"""Reads the declarations of the folder ``streams``, in the order of their files' names."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from headrace import declare
+from headrace.core.errors import ConfigurationError
+from headrace.core.stream import Stream
+from headrace.declare.stream import DeclarationError
+from headrace.features.declared.stream import Events
+from headrace.runtime.settings import StreamsSettings
+
+
+@functools.cache
+def events() -> dict[str, Events]:
+    """The events of each declared stream of the stage, by its name."""
+    return {each.name: Events(each) for each in declarations(StreamsSettings.read().streams_folder)}
+
+
+def streams() -> list[Stream]:
+    """The declared streams of the stage."""
+    return [each.stream for each in events().values()]
+
+
+@functools.cache
+def declarations(folder: str) -> tuple[declare.Stream, ...]:
+    """What the files of ``folder`` declare.
+
+    Raises:
+        ConfigurationError: names the file, the line, and what is allowed.
+    """
+    found: dict[str, str] = {}
+    declared = []
+    for path in sorted(Path(folder).glob("*.py")) if folder else ():
+        stream = _declaration(path)
+        if stream.name in found:
+            raise _wrong(
+                path, stream.line, f"{found[stream.name]} has the name {stream.name!r} too; allowed: another name"
+            )
+        found[stream.name] = path.name
+        declared.append(stream)
+    return tuple(declared)
+
+
+def _declaration(path: Path) -> declare.Stream:
+    module = _executed(path)
+    stream = getattr(module, "STREAM", None)
+    if not isinstance(stream, declare.Stream):
+        raise _wrong(path, 1, f"STREAM is {stream!r}; allowed: STREAM = Stream(…)")
+    return stream
+
+
+def _executed(path: Path) -> ModuleType:
+    # Not by way of sys.path: a file json.py would take the place of a module of Python.
+    name = f"headrace_streams.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # noqa: S101 - the path ends with .py
+    assert spec.loader is not None  # noqa: S101
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # pydantic looks up the names of types there
+    try:
+        spec.loader.exec_module(module)
+    except DeclarationError as error:
+        raise _wrong(path, error.line, error.message) from None
+    except SyntaxError as error:
+        raise _wrong(path, error.lineno or 1, f"{error.msg}; allowed: Python") from None
+    except Exception as error:  # the file is the user's, and may do anything
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((each.lineno for each in reversed(frames) if each.filename == str(path)), None)
+        raise _wrong(path, line or 1, f"{type(error).__name__}: {error}; allowed: what headrace.declare has") from error
+    return module
+
+
+def _wrong(path: Path, line: int, message: str) -> ConfigurationError:
+    return ConfigurationError(f"streams/{path.name}:{line}: {message}")

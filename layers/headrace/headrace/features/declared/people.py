@@ -1,0 +1,82 @@
+"""What is kept of a user in declared events: those of every stream of the table, also of streams that were removed.
+
+The events stay, so that counts stay as they are, with a pseudonym and without secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from pydantic.alias_generators import to_camel
+
+from headrace.core.collections import parts
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.keys import SEPARATOR
+from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
+from headrace.features.analytics.late_events import late
+from headrace.features.declared.folder import events
+from headrace.features.declared.stream import USER, USER_INDEX, shown
+from headrace.runtime.settings import DeclaredSettings, table_settings
+from headrace.runtime.threads import Parallel
+from headrace.services.shared import dynamodb
+from headrace.storage.dynamodb import client
+from headrace.storage.dynamodb.client import DynamoTable
+
+KIND = "events"
+
+
+def tables() -> list[DynamoTable]:
+    """The table of declared streams, and those that some streams have to themselves."""
+    own = [each.stream for each in events().values() if each.declared.table == "own"]
+    names = [DeclaredSettings.read().declared_table, *(table_settings(stream).table for stream in own)]
+    return [DynamoTable(dynamodb(), name, KIND) for name in names]
+
+
+def steps() -> list[Step]:
+    return [partial(erase_events, table) for table in tables()]
+
+
+def sources(user_id: str, _skier_id: str | None) -> list[Source]:
+    return [partial(_lines, table, user_id) for table in tables()]
+
+
+def erase_events(table: DynamoTable, target: Target) -> Progress:
+    """Put a pseudonym in place of the user, and remove secrets."""
+    parallel = Parallel(AT_ONCE, "erasure")
+    for rows in parts(client.rows_of(_events_of(table, target.user_id)), PART):
+        # Before the rows change: afterwards, they are not found again.
+        _mark(rows)
+        yield KIND, sum(parallel.map(partial(_erase, table, target), rows))
+
+
+def _events_of(table: DynamoTable, user_id: str, start: Item | None = None) -> client.Pages:
+    return table.query_pages(USER, user_id, start, IndexName=USER_INDEX.name)
+
+
+def _mark(rows: Sequence[Item]) -> None:
+    for name in {_stream_of(row) for row in rows} & events().keys():
+        if any(late(events()[name].stream)([row for row in rows if _stream_of(row) == name])):
+            raise StoreUnavailable("analytics cannot be marked as changed right now")
+
+
+def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
+    declared = events().get(_stream_of(row))
+    secrets = [name for name in map(to_camel, declared.declared.secrets) if name in row] if declared else []
+    removed = {f"#s{at}": name for at, name in enumerate(secrets)}
+    expression = f"SET {USER} = :name" + (f" REMOVE {', '.join(removed)}" if removed else "")
+    names = {"ExpressionAttributeNames": removed} if removed else {}
+    key = {name: row[name] for name in ("streamKey", "timestampSk")}
+    return table.update_if(
+        f"{USER} = :user", key, expression, {":user": target.user_id, ":name": target.pseudonym}, **names
+    )
+
+
+def _stream_of(row: Item) -> str:
+    return str(row["streamKey"]).partition(SEPARATOR)[0]
+
+
+def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:
+    for rows, place in _events_of(table, user_id, start):
+        yield [(KIND, {name: shown(value) for name, value in row.items()}) for row in rows], place
