@@ -8,6 +8,7 @@ from headrace.api.authorizer import REFUSALS
 from headrace.api.params import names_of
 from headrace.core.caller import SUBPROTOCOL
 from headrace.features.channels.channels import Changes
+from headrace.features.declared.follow import EventsPushed
 from headrace.features.signals.routes import Signal
 from headrace.streams.chat.live.frames import Acks, Messages
 from tools.api_reference.examples import examples_of
@@ -23,6 +24,7 @@ GATEWAY_SAID = "A refusal of API Gateway itself, such as of a frame over the rou
 PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
     "changes": (Changes, "What has changed for the user of the connection"),
+    "events": (EventsPushed, "New events of a declared stream with a key that the connection follows"),
     "signal": (Signal, "A signal in a room that the connection subscribed to"),
 }
 """The frames that no request asks for: the type of each, and its summary."""

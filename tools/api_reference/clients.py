@@ -87,6 +87,8 @@ FRAMES = {
     "react": Frame("Connection.request", 'frame("react")'),
     "unreact": Frame("Connection.request", 'frame("unreact")'),
     "sendSignal": Frame("Rooms.signal", "signal"),
+    "follow": Frame("Connection.request", 'frame("follow")'),
+    "unfollow": Frame("Connection.request", 'frame("unfollow")'),
     "subscribe": Frame("Rooms.follow", "follow", "tail"),
     "check": Frame("Rooms.check", "check"),
     "resume": Frame("Rooms.follow", "follow", "tail"),
@@ -96,6 +98,7 @@ FRAMES = {
     "authenticate": Frame("Rooms", "Headrace", "tail"),
     "pushMessages": Frame("Rooms.follow", "follow", "tail"),
     "pushChanges": Frame("Rooms.follow_user", "followUser"),
+    "pushEvents": Frame("Connection.request", 'on("events")'),
     "pushSignal": Frame("Rooms", 'on("signal")'),
 }
 

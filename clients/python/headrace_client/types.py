@@ -281,7 +281,7 @@ class ClickResults(TypedDict):
     results: list[ClickResult]
 
 
-ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | ReactFrame | UnreactFrame | SendSignalFrame | SendEventsFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
+ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | ReactFrame | UnreactFrame | SendSignalFrame | SendEventsFrame | FollowFrame | UnfollowFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
 """A frame that a client sends."""
 
 
@@ -641,6 +641,19 @@ class EventsBody(TypedDict):
     events: NotRequired[list[dict[str, Any]] | None]
 
 
+class EventsPushed(TypedDict):
+    """New events with a key of a declared stream, pushed after `follow`. The other fields are those of `messages`."""
+
+    type: Literal["events"]
+    stream: str
+    key: str
+    position: NotRequired[Position]
+    follows: NotRequired[str]
+    missed: NotRequired[Literal[True]]
+    tokenExpiring: NotRequired[Literal[True]]
+    items: list[dict[str, Any]]
+
+
 class ExportFile(TypedDict):
     """A file of an export: gzip of JSON lines. Anybody can open its `link`, for 15 minutes from the answer on."""
 
@@ -666,6 +679,36 @@ class FieldError(TypedDict):
 
 FileType: TypeAlias = 'Literal["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "application/zip", "application/octet-stream", "audio/mp4", "audio/mpeg", "audio/ogg", "text/plain", "video/mp4", "video/webm"]'
 """The type of an attachment; those without a type of their own are application/octet-stream"""
+
+
+class FollowFrame(TypedDict):
+    """Follow a key of a declared stream: new events are pushed to the connection as events."""
+
+    action: Literal["follow"]
+    requestId: NotRequired[RequestId]
+    stream: str
+    key: str
+    since: NotRequired[Position | None]
+
+
+class Following(TypedDict):
+    """The start of what is followed: `items` are those since the position that was sent, in any order.
+
+    With `missed`, they may not be all, such as after more than two minutes: read the key's events of that time.
+    With `hasMore`, follow again from the new `position`. Events that are stored afterwards are pushed as
+    `events`.
+    """
+
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["following"]
+    stream: str
+    key: str
+    items: list[dict[str, Any]]
+    missed: bool
+    hasMore: bool
+    position: Position
+    tokenExpiresAt: str
 
 
 class GatewayErrorFrame(TypedDict):
@@ -1604,7 +1647,7 @@ class SeriesAnswer(TypedDict):
     points: list[Point]
 
 
-ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | EventAcks | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
+ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | EventAcks | Following | Unfollowed | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | EventsPushed | Signal"
 """A frame that a client gets: an answer, an error, or what is pushed."""
 
 
@@ -1765,6 +1808,25 @@ class Totals(TypedDict):
     """A skier's vertical by resort and season. A resort and season without rides is left out."""
 
     resorts: list[ResortTotal]
+
+
+class UnfollowFrame(TypedDict):
+    """Stop following a key of a declared stream."""
+
+    action: Literal["unfollow"]
+    requestId: NotRequired[RequestId]
+    stream: str
+    key: str
+
+
+class Unfollowed(TypedDict):
+    """The end of what was followed."""
+
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["unfollowed"]
+    stream: str
+    key: str
 
 
 class UniqueSkiers(TypedDict):

@@ -21,7 +21,7 @@ CHAT_READ = "chat:read"
 EVENTS_WRITE = "events:write"
 ANALYTICS_READ = "analytics:read"
 OPS = "ops"
-CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
+CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE, ANALYTICS_READ})
 """A caller with any of these may open a WebSocket connection."""
 SUBPROTOCOL = "headrace.v1"
 """What a WebSocket connection speaks. A client offers it beside the token, and the answer to its handshake names it."""

@@ -257,6 +257,20 @@ def channel_user(room_id: str) -> str | None:
     return room_id.removeprefix(_CHANNEL) if room_id.startswith(_CHANNEL) else None
 
 
+_STREAM = "#stream#"
+
+
+def stream_channel(stream_key: str) -> str:
+    """What stands for the events of a declared stream with one key, ``stream#key``, where a room id would."""
+    return _STREAM + stream_key
+
+
+def channel_stream(room_id: str) -> tuple[str, str] | None:
+    """The declared stream and the key whose channel it is; ``None`` for a room or a user."""
+    stream, _, key = room_id.removeprefix(_STREAM).partition(SEPARATOR)
+    return (stream, key) if room_id.startswith(_STREAM) else None
+
+
 def derived_id(*parts: object) -> str:
     """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
     bits = int.from_bytes(sha256(SEPARATOR.join(map(str, parts)).encode()).digest(), "big")

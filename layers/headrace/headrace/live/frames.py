@@ -1,6 +1,7 @@
 """Builds and parses frames with new messages, ``{"type": "messages", "roomId", "position", "follows", "items"}``.
 
-Frames of a user's channel are ``{"type": "changes", "userId", …}``. Live copies on the broker are such frames too.
+Frames of a user's channel are ``{"type": "changes", "userId", …}``, those of a declared stream's key
+``{"type": "events", "stream", "key", …}``. Live copies on the broker are such frames too.
 Positions are those of :mod:`headrace.streams.chat.messages.positions`.
 ``follows`` is the tag of the frame before: a client whose position has this tag has all messages up to ``position``.
 """
@@ -8,13 +9,13 @@ Positions are those of :mod:`headrace.streams.chat.messages.positions`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.collections import groups
 from headrace.core.json import encode, encode_object, encoded_list
-from headrace.core.keys import channel_user, user_channel
+from headrace.core.keys import SEPARATOR, channel_stream, channel_user, stream_channel, user_channel
 
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
@@ -142,8 +143,7 @@ def parse(body: bytes) -> LiveCopy:
         content = json.loads(body)
         items = {item["key"]: item for item in content["items"]}
         position, follows, mark = (content.get(name, "") for name in ("position", "follows", "mark"))
-        is_of_user = content.get("type") == "changes"
-        room_id = user_channel(content["userId"]) if is_of_user else content["roomId"]
+        room_id = _OF_TYPE.get(content.get("type"), _room_of)(content)
         found = LiveCopy(room_id, items, position, content.get("missed") is True)
         texts = [found.room_id, position, follows, mark, *items, *(item["timestamp"] for item in items.values())]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -156,11 +156,22 @@ def parse(body: bytes) -> LiveCopy:
     return found
 
 
+def _room_of(content: Mapping[str, Any]) -> Any:
+    return content["roomId"]
+
+
+_OF_TYPE: dict[Any, Callable[[Mapping[str, Any]], Any]] = {
+    "changes": lambda content: user_channel(content["userId"]),
+    "events": lambda content: stream_channel(f"{content['stream']}{SEPARATOR}{content['key']}"),
+}
+
+
 def _head(room_id: str) -> dict[str, Any]:
-    user_id = channel_user(room_id)
-    if user_id is None:
-        return {"type": "messages", "roomId": room_id}
-    return {"type": "changes", "userId": user_id}
+    if (user_id := channel_user(room_id)) is not None:
+        return {"type": "changes", "userId": user_id}
+    if (followed := channel_stream(room_id)) is not None:
+        return {"type": "events", "stream": followed[0], "key": followed[1]}
+    return {"type": "messages", "roomId": room_id}
 
 
 def _tag(position: str) -> str:

@@ -21,7 +21,7 @@ from headrace.api.router import Request
 from headrace.core.caller import EVENTS_WRITE, SUBPROTOCOL, Caller, caller_from_frame
 from headrace.core.errors import FieldError, Forbidden, RateLimited, StoreUnavailable, echo
 from headrace.core.fields import CanonicalTime
-from headrace.core.keys import channel_user
+from headrace.core.keys import channel_stream, channel_user
 from headrace.live.connections import Connections
 from headrace.runtime.observability import report
 
@@ -118,9 +118,11 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
     others = connections_of(connections, caller, room_id)
     if connection_id in others:
         return
-    user_id = channel_user(room_id)
-    field, kind = ("roomId", "room") if user_id is None else ("userId", "user")
-    named = echo(user_id or room_id)
+    field, kind, named = "roomId", "room", echo(room_id)
+    if (user_id := channel_user(room_id)) is not None:
+        field, kind, named = "userId", "user", echo(user_id)
+    elif (followed := channel_stream(room_id)) is not None:
+        field, kind, named = "key", "key", echo(followed[1])
     if len(others) >= CONNECTIONS_PER_ROOM:
         allowed = f"a {kind} that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
         detail = FieldError(field, f"is followed over {len(others)} of your connections", named, allowed)

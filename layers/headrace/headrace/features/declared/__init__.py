@@ -5,8 +5,8 @@ from headrace.core.feature import Feature
 FEATURE = Feature(
     name="declared",
     needs=("analytics",),
-    parts={"streams": "folder", "steps": "people", "sources": "people", "screens": "screens"},
-    routes={"receive_http": "accepting", "receive_frame": "accepting"},
+    parts={"streams": "folder", "steps": "people", "sources": "people", "screens": "screens", "after": "live"},
+    routes={"receive_http": "accepting", "receive_frame": "accepting", "read_frame": "follow"},
     functions=("read_streams",),
-    actions=("sendEvents",),
+    actions=("sendEvents", "follow", "unfollow"),
 )

@@ -73,7 +73,7 @@ def resume(services: Subscriptions, request: Request[None, None, ResumeFrame]) -
         nonlocal left
         since, sent = asked.since[room_id], asked.positions[room_id]
         if channel_user(room_id) is not None:
-            found = _changes(since, left, sent, request.now)
+            found = changes_since(since, left, sent, request.now)
         elif since.frames is not None:
             found = _logged(since, asked.scopes[room_id], left, sent, request.now)
         elif left < LEAST_BYTES:
@@ -216,8 +216,8 @@ def _logged(since: Since, scope: ReadScope, most: int, sent: Position, now: int)
     return _resumption(texts, None, False, position(now, since.tag))
 
 
-def _changes(since: Since, most: int, sent: Position, now: int) -> dict[str, Any]:
-    """What changed for a user, from the log of the channel; ``missed`` if the log does not know the position."""
+def changes_since(since: Since, most: int, sent: Position, now: int) -> dict[str, Any]:
+    """What came on the channel of a user or of a key, from its log; ``missed`` if that does not know the position."""
     if since.frames is None:
         return {"items": encoded_list([]), "missed": True, "hasMore": False, "position": position(now, since.tag)}
     found = _logged(since, ReadScope(None), most, sent, now)

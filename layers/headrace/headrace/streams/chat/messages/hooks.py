@@ -8,9 +8,10 @@ through one queue, so that their order is preserved. Each names the one before, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from headrace.core import times
 from headrace.core.collections import BoundedDict
@@ -68,6 +69,14 @@ class LiveHook:
         self._quiet: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
+    def room_of(self, item: Item) -> str:
+        """The room of a row."""
+        return str(item["roomId"])
+
+    def item_of(self, item: Item) -> Mapping[str, Any]:
+        """What subscribers see of a row."""
+        return item_of(item)
+
     def after_store(self, items: Sequence[Item]) -> Sequence[Failure | None]:
         return [None] * len(items) if self.push(items) else self.mark(items)
 
@@ -104,9 +113,9 @@ class LiveHook:
         now = self._clock.now()
         rooms: dict[str, dict[str, Item]] = {}
         for item in items:
-            rooms.setdefault(item["roomId"], {})[item["timestampSk"]] = item
+            rooms.setdefault(self.room_of(item), {})[item["timestampSk"]] = item
         news = {
-            room_id: _News.of(room_id, rows.values(), is_quiet=room_id in self._quiet)
+            room_id: _News.of(self.item_of, room_id, rows.values(), is_quiet=room_id in self._quiet)
             for room_id, rows in rooms.items()
         }
         batches = {
@@ -152,6 +161,7 @@ class LiveHook:
 class _News:
     """The new items of a room as JSON, in parts of one frame each, with the tags of these frames."""
 
+    item_of: Callable[[Item], Mapping[str, Any]]
     room_id: str
     rows: Iterable[Item]
     parts: list[list[str]]
@@ -159,10 +169,12 @@ class _News:
     tags: list[str]
 
     @classmethod
-    def of(cls, room_id: str, rows: Iterable[Item], *, is_quiet: bool) -> _News:
+    def of(
+        cls, item_of: Callable[[Item], Mapping[str, Any]], room_id: str, rows: Iterable[Item], *, is_quiet: bool
+    ) -> _News:
         """The items of ``rows``; those of a quiet room are made when they are needed."""
         parts, is_complete = ([], True) if is_quiet else split(room_id, map(item_of, rows))
-        return cls(room_id, rows, parts, is_complete, [new_tag() for _ in parts or [[]]])
+        return cls(item_of, room_id, rows, parts, is_complete, [new_tag() for _ in parts or [[]]])
 
     def batch(self, now: int) -> Batch:
         """What is appended to the log. No reader takes part of a batch, so one with a missing item has no frames."""
@@ -172,7 +184,7 @@ class _News:
     def tagged(self) -> Iterable[tuple[str, list[str]]]:
         """Each part with its tag. The last tag is the one of the batch."""
         if not self.parts:
-            self.parts, self.is_complete = split(self.room_id, map(item_of, self.rows))
+            self.parts, self.is_complete = split(self.room_id, map(self.item_of, self.rows))
         parts = self.parts or [[]]
         return zip([*(new_tag() for _ in parts[len(self.tags) :]), *self.tags], parts, strict=True)
 
