@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
+from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest
-from headrace.core import keys
+from headrace.core import keys, times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.json import encode, encoded_list
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
+
+if TYPE_CHECKING:
+    from headrace.api.router import Request
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 START = "0"
 """A position before every message: times begin with a year."""
 ANYWHERE = "-"
 """The room id in a position at which there is no message."""
+
+PLAIN_BUDGET = ReadBudget(reads=64, rows=1000)
+"""Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 Position = Sequence[str]
 
@@ -185,6 +191,35 @@ class Pager:
 
     def _sign(self, direction: str, position: Position) -> str:
         return self.cursors.sign(self.query, direction, position)
+
+
+def plain_page(
+    request: Request[Any, Any, Any],
+    asked: PageRequest,
+    signer: CursorSigner,
+    kind: str,
+    reader: RangeReader,
+    rows: RangeQuery,
+    item_of: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> Page:
+    """The page of ``rows`` that a request ``asked`` for, in the order of their sort key, without expired rows.
+
+    Cursors are good for this ``kind`` of list, the value of its partition, and this caller. Raises as :meth:`.page`.
+    """
+    query = Query(kind, rows.partition, request.caller.subject)
+    asked = asked.resolved(signer, query)
+    pager = Pager(
+        reader=reader,
+        cursors=signer,
+        query=replace(query, lower=asked.start, upper=asked.end),
+        rows=rows,
+        spans=spans_of(None, asked.start, asked.end),
+        position=(rows.sort_attribute,),
+        effort=PLAIN_BUDGET,
+        now=request.now // times.SECOND,
+        item_of=item_of,
+    )
+    return pager.page(asked)
 
 
 def _just_after(place: Position | None) -> Position | None:

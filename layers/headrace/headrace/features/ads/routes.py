@@ -14,9 +14,8 @@ from typing import Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.pager import Page, Pager
-from headrace.api.paging.range_walk import ReadBudget, spans_of
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.pager import Page, plain_page
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params, UserPath
 from headrace.api.router import Request
@@ -44,8 +43,6 @@ TYPES_LIMIT = 50
 """Types that one step lists. If there are more, those with the fewest clicks are left out."""
 NO_PART = "-"
 """The id or sender of a position between clicks, because no key attribute may be empty."""
-BUDGET = ReadBudget(reads=64, rows=1000)
-"""Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 
 class AdPath(Params):
@@ -173,21 +170,8 @@ def _totals(found: Aggregate) -> dict[str, Any]:
 
 def _page(services: AdsServices, request: Request[Any, PageRequest, None], index: Index, value: str) -> Page:
     """A page of the clicks of one ad or user, by time and then by id, newest first. Expired clicks are never shown."""
-    kind, subject = f"clicks.{index.name}", request.caller.subject
-    asked = request.query.resolved(services.cursors, Query(kind, value, subject))
     reader, rows = _partition(services, index, value)
-    pager = Pager(
-        reader=reader,
-        cursors=services.cursors,
-        query=Query(kind, value, subject, asked.start, asked.end),
-        rows=rows,
-        spans=spans_of(None, asked.start, asked.end),
-        position=(index.sort_key,),
-        effort=BUDGET,
-        now=request.now // times.SECOND,
-        item_of=item_of,
-    )
-    return pager.page(asked)
+    return plain_page(request, request.query, services.cursors, f"clicks.{index.name}", reader, rows, item_of)
 
 
 def _require_ad(services: AdsServices, ad_id: str) -> None:

@@ -11,13 +11,11 @@ from pydantic import Field, create_model
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
-from headrace.api.paging.cursors import Query
-from headrace.api.paging.pager import Page, Pager
-from headrace.api.paging.range_walk import ReadBudget, spans_of
+from headrace.api.paging.pager import Page, plain_page
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import AnyBody, UserPath, read
 from headrace.api.router import Request
-from headrace.core import keys, times
+from headrace.core import keys
 from headrace.core.caller import ANALYTICS_READ
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import Cursor, StoredId
@@ -37,8 +35,6 @@ from headrace.services.shared import cursors, range_reader
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
 
-BUDGET = ReadBudget(reads=64, rows=1000)
-"""Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 STREAMS_AT_ONCE = 8
 """Streams of which an environment keeps counts in memory, up to 16 MB for each."""
 
@@ -230,20 +226,8 @@ def _page(reading: Reading, request: StreamRequest, asked: PageRequest, index: I
         own = next(each for each in reading.stream.indexes if each.name == index.name)
         partitions = own.time_partitions if own.sharded else lambda: [value]
         reader = MergedReader(IndexReader(reading.reader, name), lambda _: partitions(), lambda place: {TIME: place})
-    kind, signer = f"events.{name}.{index.name if index else 'key'}", cursors()
-    asked = asked.resolved(signer, Query(kind, value, request.caller.subject))
-    pager = Pager(
-        reader=reader,
-        cursors=signer,
-        query=Query(kind, value, request.caller.subject, asked.start, asked.end),
-        rows=rows,
-        spans=spans_of(None, asked.start, asked.end),
-        position=(rows.sort_attribute,),
-        effort=BUDGET,
-        now=request.now // times.SECOND,
-        item_of=reading.events.item_of,
-    )
-    return pager.page(asked)
+    kind = f"events.{name}.{index.name if index else 'key'}"
+    return plain_page(request, asked, cursors(), kind, reader, rows, reading.events.item_of)
 
 
 def window(_services: None, request: StreamRequest) -> dict[str, Any]:
