@@ -29,7 +29,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE OPEN RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY FEATURES RETRY_TIMEOUT
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE STREAMS BENCH RUN TABLE KEY A B PICTURE OPEN RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY FEATURES RETRY_TIMEOUT
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start setup
@@ -209,7 +209,8 @@ destroy: setup ## delete a stack on AWS with all its data, after you typed its n
 rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account that enforces IAM
 	@$(PY) -m rehearsal
 
-reference: setup ## write the generated pages of docs/reference and modules of the Python client; with RECORD=1, first record examples from the running stage   [RECORD=1]
+reference: setup ## write the generated pages of docs/reference and modules of the Python client; with RECORD=1, first record examples from the running stage; with STREAMS=streams, write the OpenAPI document of a stage with the streams of that folder   [RECORD=1] [STREAMS=streams]
+	@$(if $(STREAMS),STREAMS_FOLDER="$$STREAMS" PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.streams)
 	@$(if $(RECORD),PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.recording)
 	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference
 	@PYTHONPATH=layers/headrace $(PY) -m tools.stack_reference

@@ -9,7 +9,8 @@ from headrace.bootstrap.api import http_api
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ
 from headrace.core.errors import HeadraceError, InvalidCursor, NotFound, StoreUnavailable
 from headrace.features.analytics.responses import ActiveUsersAnswer
-from headrace.features.declared import routes
+from headrace.features.declared import answers, routes
+from headrace.features.declared.openapi import Document
 from headrace.features.declared.streams import StreamPath
 
 READ = (ANALYTICS_READ,)
@@ -22,19 +23,20 @@ def _route(function: Any, query: type[Params], answer: Any, *errors: type[Headra
 
 
 ROUTES = {
-    "GET /streams": Route(routes.describe, scopes=READ, answer=routes.Descriptions),
-    f"{STREAM}/events": _route(routes.page, routes.EventsQuery, routes.EventPage, InvalidCursor),
+    "GET /streams": Route(routes.describe, scopes=READ, answer=answers.Descriptions),
+    f"{STREAM}/events": _route(routes.page, routes.EventsQuery, answers.EventPage, InvalidCursor),
     f"{STREAM}/users/{{userId}}/events": Route(
         routes.user_page,
         (CHAT_READ, ANALYTICS_READ),
         routes.StreamUserPath,
         PageRequest,
-        answer=routes.EventPage,
+        answer=answers.EventPage,
         errors=(*FOUND, InvalidCursor),
     ),
-    f"{STREAM}/window": _route(routes.window, routes.EventWindowQuery, routes.EventWindow),
-    f"{STREAM}/top": _route(routes.top, routes.EventTopQuery, routes.EventTop),
-    f"{STREAM}/series": _route(routes.series, routes.EventSeriesQuery, routes.EventSeries),
+    f"{STREAM}/openapi": Route(routes.openapi, READ, StreamPath, answer=Document, errors=(NotFound,)),
+    f"{STREAM}/window": _route(routes.window, routes.EventWindowQuery, answers.EventWindow),
+    f"{STREAM}/top": _route(routes.top, routes.EventTopQuery, answers.EventTop),
+    f"{STREAM}/series": _route(routes.series, routes.EventSeriesQuery, answers.EventSeries),
     f"{STREAM}/active-users": _route(routes.active_users, routes.EventUsersQuery, ActiveUsersAnswer),
 }
 

@@ -55,7 +55,8 @@ NO_COMMAND = {
     "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks sendEvents",
     "A part of what `window` shows": "countActiveUsers getSeries",
     "Declared streams have no commands yet": (
-        "listStreams listEvents listUserEvents getEventWindow getEventTop getEventSeries countActiveEventUsers"
+        "listStreams describeStream listEvents listUserEvents "
+        "getEventWindow getEventTop getEventSeries countActiveEventUsers"
     ),
     "Another path of what `ski skiers` asks": "countSkiersByDay",
     "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",

@@ -63,6 +63,7 @@ OPERATION_IDS = {
     "POST /clicks/take-back": "takeBackClicks",
     "POST /streams/{stream}/events": "sendEvents",
     "GET /streams": "listStreams",
+    "GET /streams/{stream}/openapi": "describeStream",
     "GET /streams/{stream}/events": "listEvents",
     "GET /streams/{stream}/users/{userId}/events": "listUserEvents",
     "GET /streams/{stream}/window": "getEventWindow",

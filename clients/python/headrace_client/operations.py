@@ -560,6 +560,11 @@ class Operations:
         return Request("GET", "/streams")
 
     @operation
+    def describe_stream(self, stream: str | int) -> Request[types.Document]:
+        """Get the OpenAPI document of a declared stream."""
+        return Request("GET", f"/streams/{_segment(stream)}/openapi")
+
+    @operation
     def list_user_events(
         self,
         stream: str | int,

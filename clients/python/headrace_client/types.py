@@ -479,6 +479,14 @@ class DiscardResult(TypedDict):
     failed: int
 
 
+class Document(TypedDict):
+    openapi: str
+    info: dict[str, str]
+    paths: dict[str, Any]
+    components: dict[str, Any]
+    security: list[Any]
+
+
 class DryRun(TypedDict):
     """The letters that a redrive or a discard would change."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired
+from typing import Any
 
 from pydantic import Field, create_model
 from pydantic.alias_generators import to_camel
-from typing_extensions import TypedDict
 
 from headrace.api.paging.pager import Page, plain_page
 from headrace.api.paging.request import PageRequest
@@ -18,15 +17,15 @@ from headrace.api.router import Request
 from headrace.core import keys
 from headrace.core.caller import ANALYTICS_READ
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.fields import Cursor, StoredId
+from headrace.core.fields import StoredId
 from headrace.core.stream import Index, Stream
 from headrace.features.analytics import responses
 from headrace.features.analytics.aggregate import Aggregate, Sum
 from headrace.features.analytics.reading import analytics_of
 from headrace.features.analytics.requests import StepQuery, TopQuery, WindowQuery, WindowRequest, filtered
-from headrace.features.analytics.responses import Accuracy, Answer, Bounds
 from headrace.features.analytics.windows import Analytics, deadline
 from headrace.features.declared.folder import events
+from headrace.features.declared.openapi import Document, document
 from headrace.features.declared.reading import EventColumns, IndexReader
 from headrace.features.declared.stream import TIME, TIME_INDEX, USER, USER_INDEX, Events, shown
 from headrace.features.declared.streams import StreamPath, stream_named
@@ -66,76 +65,6 @@ class EventSeriesQuery(AnyBody, StepQuery):
 
 
 StreamRequest = Request[StreamPath, None, None] | Request[StreamUserPath, PageRequest, None]
-
-
-class Description(TypedDict):
-    """A declared stream: the ``key`` of its events, what windows group by and sum, and the JSON schema of an event.
-
-    ``user`` is the field of its users. Rows are kept for ``keepDays``, or without limit if that is 0.
-    """
-
-    name: str
-    text: str
-    key: str
-    user: NotRequired[str]
-    counts: list[str]
-    sums: list[str]
-    keepDays: int
-    senders: str
-    schema: dict[str, Any]
-
-
-class Descriptions(TypedDict):
-    """The declared streams, by name."""
-
-    items: list[Description]
-
-
-class EventPage(TypedDict):
-    """A page of events, newest first. An item has ``key``, ``eventId``, ``timestamp``, and the fields of its event."""
-
-    items: list[dict[str, Any]]
-    next: Cursor | None
-    previous: Cursor | None
-    hasMore: bool
-
-
-class SumBody(TypedDict):
-    """The exact sum of a field over the events that have it, their mean, the least and the most."""
-
-    events: int
-    sum: float
-    mean: float | None
-    min: float | None
-    max: float | None
-
-
-class EventWindow(Answer):
-    """Totals of a window: by user, by each field that is counted, and the sums. Lists have the largest first."""
-
-    events: int
-    active: Bounds | None
-    uniqueUsers: NotRequired[int]  # noqa: N815 - as in answers
-    topUsers: NotRequired[list[dict[str, Any]]]  # noqa: N815
-    top: dict[str, list[dict[str, Any]]]
-    sums: dict[str, SumBody]
-    accuracy: Accuracy
-
-
-class EventTop(Answer):
-    """The values of the field ``by`` with the most events of a window."""
-
-    events: int
-    by: str
-    items: list[dict[str, Any]]
-    accuracy: Accuracy
-
-
-class EventSeries(Answer):
-    """A point for every step of a window, in seconds: its start, events, and unique users."""
-
-    step: int
-    points: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -187,6 +116,11 @@ def described(events: Events) -> dict[str, Any]:
         "senders": declared.senders,
         "schema": events.schema,
     }
+
+
+def openapi(_services: None, request: StreamRequest) -> Document:
+    """Get the OpenAPI document of a declared stream."""
+    return document(_reading(request).events)
 
 
 def page(_services: None, request: StreamRequest) -> dict[str, Any]:
