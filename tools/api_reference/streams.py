@@ -1,6 +1,6 @@
 """``python -m tools.api_reference.streams``: writes the OpenAPI document of a stage with declared streams.
 
-The variable ``STREAMS_FOLDER`` names their folder. The document has the routes of every stage, and those of each stream.
+The variable ``STREAMS_FOLDER`` names their folder. The document has the routes of all stages, and those of each stream.
 """
 
 from __future__ import annotations

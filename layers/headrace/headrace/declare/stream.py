@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic_core import PydanticUndefined, ValidationError
@@ -58,10 +59,13 @@ class Stream:
     derive: Callable[[Any], Mapping[str, Any]] | None = None
     table: Literal["shared", "own"] = "shared"
     line: int = field(default=0, init=False, compare=False)
-    """The line of the declaration."""
+    """The line of the declaration, and the name of its file."""
+    file: str = field(default="", init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "line", sys._getframe(2).f_lineno)
+        declaring = sys._getframe(2)
+        object.__setattr__(self, "line", declaring.f_lineno)
+        object.__setattr__(self, "file", Path(declaring.f_code.co_filename).name)
         self._check_itself()
         for name, each in self.event.model_fields.items():
             self._check_field(name, each)

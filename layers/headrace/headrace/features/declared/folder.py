@@ -35,6 +35,8 @@ def declarations(folder: str) -> tuple[declare.Stream, ...]:
     Raises:
         ConfigurationError: names the file, the line, and what is allowed.
     """
+    if folder and not Path(folder).is_dir():
+        raise ConfigurationError(f"the variable STREAMS_FOLDER is {folder}; it must be a folder with declarations")
     found: dict[str, str] = {}
     declared = []
     for path in sorted(Path(folder).glob("*.py")) if folder else ():
