@@ -157,3 +157,32 @@ def test_a_gap_is_closed_with_messages_whose_times_are_ahead_or_old(platform: Ru
         return [item["message"] for item in page["items"]]
 
     assert until(stored_since, lambda found: len(found) == 3) == ["ahead", "now", "old"]
+
+
+def test_a_follower_of_a_key_gets_its_events_and_after_a_lost_connection_those_that_were_missed(
+    platform: RunningStage,
+) -> None:
+    gate, door = Client(platform, None, "events:write", "analytics:read"), unique("door")
+    frame = {"action": "follow", "stream": "doors", "key": door}
+    socket = gate.connect()
+
+    def opened(socket: Any) -> str:
+        status, body, _ = gate.http("POST", "/streams/doors/events", {"door": door, "badge": "ann"})
+        assert status == 202
+        while (pushed := socket.receive())["type"] != "events":
+            pass
+        assert [item["eventId"] for item in pushed["items"]] == [body["results"][0]["eventId"]]
+        return str(pushed["position"])
+
+    assert socket.request({**frame, "requestId": "1"})["items"] == []
+    position = opened(socket)
+    socket.close()
+    sent = [gate.http("POST", "/streams/doors/events", {"door": door, "badge": "bob"})[1] for _ in range(3)]
+    gate.wait_for_items(f"/streams/doors/events?door={door}", 4)
+    again = gate.connect()
+    found = again.request({**frame, "since": position, "requestId": "2"})
+
+    assert {item["eventId"] for item in found["items"]} == {each["results"][0]["eventId"] for each in sent}
+    assert (found["missed"], found["hasMore"]) == (False, False)
+    opened(again)
+    assert again.request({**frame, "action": "unfollow", "requestId": "3"})["type"] == "unfollowed"

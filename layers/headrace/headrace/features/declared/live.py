@@ -5,7 +5,7 @@ A stream that nobody follows costs one read of the cache for each batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,9 +13,12 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import stream_channel
 from headrace.core.stream import Hook
+from headrace.core.times import Clock
 from headrace.delivery.row_writer import built_later
 from headrace.features.declared.folder import events
 from headrace.features.declared.stream import Events
+from headrace.live.connections import SubscriberHints
+from headrace.queues.ports import LivePublisher
 from headrace.runtime.observability import report
 from headrace.services.connections import subscriber_hints
 from headrace.services.live import live_publisher
@@ -23,6 +26,7 @@ from headrace.services.messages import room_log
 from headrace.services.shared import cache, clock
 from headrace.storage.ports import Cache, Failure
 from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.room_log import RoomLog
 
 FOLLOWED_SECONDS = 3 * 3600
 """How long a stream counts as followed after the last ``follow``: longer than API Gateway keeps a connection open."""
@@ -38,7 +42,7 @@ def after() -> list[tuple[str, Hook]]:
 
 
 def _hook(events: Events) -> Hook:
-    return EventHook(events, cache()).after_store
+    return EventHook(events, cache(), room_log(), subscriber_hints(), live_publisher, clock()).after_store
 
 
 class EventHook(LiveHook):
@@ -48,8 +52,16 @@ class EventHook(LiveHook):
     stored before that position.
     """
 
-    def __init__(self, events: Events, marks: Cache) -> None:
-        super().__init__(room_log(), subscriber_hints(), live_publisher, clock(), lambda *_: None)
+    def __init__(
+        self,
+        events: Events,
+        marks: Cache,
+        log: RoomLog,
+        hints: SubscriberHints,
+        publisher: Callable[[], LivePublisher],
+        clock: Clock,
+    ) -> None:
+        super().__init__(log, hints, publisher, clock, lambda *_: None)
         self._events = events
         self._marks = marks
 
