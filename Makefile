@@ -10,7 +10,7 @@ CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)')
 # Images for containers often set this; each test process and stage would compile boto3 again.
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY") $(if $(FEATURES),LOCALSTAGE_FEATURES="$$FEATURES")
-OPS := PYTHONPATH=layers/headrace $(PY) -m ops
+OPS := STREAMS_FOLDER="$${LOCALSTAGE_STREAMS:-streams}" PYTHONPATH=layers/headrace $(PY) -m ops
 FEATURES_EXIST = $(if $(FEATURES),$(OPS) features "$$FEATURES")
 RETRY_ARGS := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
 REPLAY_ARGS = $(RETRY_ARGS) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")

@@ -162,7 +162,7 @@ def copy_rows(source: str, table: str, stack: str) -> None:
 @cli.command()
 @click.option("--from", "since", envvar="FROM", type=DAY, required=True, help="The first day, such as 2026-11-01.")
 @click.option("--until", envvar="UNTIL", type=DAY, required=True, help="The last day.")
-@click.option("--stream", envvar="STREAM", type=click.Choice(STREAMS), help="Only rows of one stream.")
+@click.option("--stream", envvar="STREAM", help="Only rows of one stream, such as ski, or a declared one.")
 @click.option("--stack", envvar="STACK", help="Name of a stack; by default the running local stage.")
 @click.option("--bucket", envvar="BUCKET", help="The archive of another stage; by default its own.")
 def replay(since: datetime, until: datetime, stream: str | None, stack: str | None, bucket: str | None) -> None:
@@ -170,13 +170,17 @@ def replay(since: datetime, until: datetime, stream: str | None, stack: str | No
 
     Rows of people who were erased, and those that have expired, are left out.
     """
+    from headrace.features.declared.folder import events
     from ops.replay import replay as bring_back
     from ops.replay import variables_of
 
     if until < since:
         raise click.BadParameter("is before FROM", param_hint="UNTIL")
     with errors_as_messages():
-        streams = STREAMS if stream is None else (stream,)
+        known = (*STREAMS, *events())
+        if stream is not None and stream not in known:
+            raise click.BadParameter(f"{stream!r} is not one of {', '.join(known)}", param_hint="STREAM")
+        streams = known if stream is None else (stream,)
         days = (f"{day:%Y-%m-%d}" for day in (since, until))
         counts = bring_back(variables_of(stack or None), bucket or None, streams, *days)
     click.echo(

@@ -32,6 +32,7 @@ TABLES = {
     "rides": ("LIFT_RIDES_TABLE", "skierID"),
     "resorts": ("RESORTS_TABLE", "resortID"),
     "clicks": ("AD_CLICKS_TABLE", "clickId"),
+    "events": ("DECLARED_TABLE", "streamKey"),
 }
 """By the name in the archive: the variable with a table's name, and its partition key."""
 AT_ONCE = 16
@@ -130,7 +131,7 @@ class Replay:
 
         Each number of shards divides the larger ones, so it is the shard that the stage itself would choose.
         """
-        texts = {name: row[name]["S"] for name in ("bucketId", "resortDayId") if name in row}
+        texts = {name: row[name]["S"] for name in ("bucketId", "resortDayId", "shardId") if name in row}
         moved = {name: f"{text[:-3]}{int(text[-3:]) % self.time_shards:03d}" for name, text in texts.items()}
         return {**row, **{name: {"S": text} for name, text in moved.items()}}
 

@@ -24,7 +24,7 @@ def test_the_example_is_what_the_function_sends() -> None:
     row = {"roomId": data["roomId"], "timestampSk": data["key"], "bucketId": "003", "expiresAt": 1, **data}
     row.pop("key")
     target = MemoryTarget()
-    streams = {frozenset(("roomId", "timestampSk")): ("chat", tells()["chat"])}
+    streams = {frozenset(("roomId", "timestampSk")): [("chat", tells()["chat"])]}
     change = {
         "ApproximateCreationDateTime": parse_iso(example["time"]) / SECOND,
         "Keys": to_wire({name: row[name] for name in ("roomId", "timestampSk")}),

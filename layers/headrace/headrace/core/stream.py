@@ -124,16 +124,21 @@ class AnalyticsDimensions:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTable:
-    """A table that is archived, with the stream that it belongs to; ``hour`` is that of a row's event, or empty."""
+    """A table that is archived, with the stream that it belongs to; ``hour`` is that of a row's event, or empty.
+
+    ``stream_of`` is the stream of a row, in a table of several.
+    """
 
     stream: str
     name: str
     hour: Callable[[Item], str] | None = None
+    stream_of: Callable[[Item], str] | None = None
 
     def folder(self, row: Item) -> str:
         """The folder of a row in the archive."""
         hour = self.hour(row) if self.hour else ""
-        return f"{self.stream}/{hour[:10]}/{hour[11:HOUR_LENGTH]}/" if hour else f"{self.stream}/{self.name}/"
+        stream = self.stream_of(row) if self.stream_of else self.stream
+        return f"{stream}/{hour[:10]}/{hour[11:HOUR_LENGTH]}/" if hour else f"{stream}/{self.name}/"
 
 
 @dataclass(frozen=True, slots=True)

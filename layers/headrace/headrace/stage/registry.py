@@ -17,7 +17,7 @@ from headrace.streams.chat.stream import CHAT, with_features
 if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
     from headrace.core.people import Seen, Source, Step
-    from headrace.core.stream import EventScreen, TellMessage
+    from headrace.core.stream import ArchivedTable, EventScreen, TellMessage
     from headrace.queues.ports import LivePublisher
     from headrace.streams.chat.messages.known import Complete
     from headrace.streams.chat.rooms.channels import Channels
@@ -141,6 +141,12 @@ def tell_messages() -> list[TellMessage]:
 def screens() -> dict[str, EventScreen]:
     """What keeps out of sight what people took back, by stream, also for features that are left out."""
     return {name: screen for screens in parts("screens", FEATURES) for name, screen in screens().items()}
+
+
+def archived() -> dict[frozenset[str], ArchivedTable]:
+    """The tables of streams that are archived, by the names of their keys, also of those that are left out."""
+    tables = [stream.archived for stream in all_streams().values()] + parts("ARCHIVED", FEATURES)
+    return {keys: table for each in tables for keys, table in each.items()}
 
 
 def exported(user_id: str, skier_id: str | None) -> list[Source]:

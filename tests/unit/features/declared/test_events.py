@@ -16,6 +16,7 @@ from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.stream import TableSettings
 from headrace.declare import Event, Field, Id, Refused, Secret, Stream, User
 from headrace.delivery.records import rows_of
+from headrace.features.archive.archiver import archived
 from headrace.features.declared.screens import WITHHELD, screens
 from headrace.features.declared.stream import Events
 
@@ -176,3 +177,22 @@ def test_a_record_cannot_set_what_the_platform_keeps() -> None:
         "alice",
         True,
     )
+
+
+def test_others_are_told_of_a_stored_event_without_its_secrets() -> None:
+    """P14."""
+    found = row(sent(pin="1234", note="late"))
+
+    told = DOORS.tell(None, found)
+
+    assert told is not None
+    assert (told.type, told.key) == ("doors.stored", f"doors#front#{found['timestampSk']}")
+    assert (told.data["note"], "pin" in told.data) == ("late", False)
+    assert DOORS.tell(found, {**found, "userId": "erased-x"}) is None
+    assert DOORS.tell(None, {**found, "streamKey": "gates#front"}) is None
+
+
+def test_an_event_is_archived_under_its_stream_also_without_a_declaration() -> None:
+    found = archived()[frozenset(("streamKey", "timestampSk"))]
+
+    assert found.folder({**row(sent()), "streamKey": "gates#front"}) == "gates/2026-01-02/03/"

@@ -37,7 +37,7 @@ class Stage:
         self.rows: dict[str, Item] = {}
         self.target = MemoryTarget()
         self.untold = MemoryRetryLane()
-        streams = {frozenset(("room", "id")): ("notes", tell)}
+        streams = {frozenset(("room", "id")): [("notes", tell)]}
         self.teller = Teller(self.target, streams, wanted or ("notes",), "headrace-test", self.untold)
 
     def put(self, id_: str, text: str, kind: str = "stored") -> None:

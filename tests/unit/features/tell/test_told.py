@@ -173,4 +173,4 @@ def test_streams_of_clients_are_told_and_the_template_knows_their_types(template
     names = [*tells(), STORED, *(each for feature in FEATURES for each in feature.tells)]
     assert [each for each in names if not pattern.fullmatch(each)] == []
     assert template_stack.parameters["TellTypes"]["Default"] == ",".join(tells())
-    assert [each for each in ("probe", "message", "message.expired", "") if pattern.fullmatch(each)] == []
+    assert [each for each in ("Doors", "message.expired", "") if pattern.fullmatch(each)] == []

@@ -16,7 +16,8 @@ from headrace.core.times import HOUR_LENGTH, is_canonical
 from headrace.features.archive.bucket import NEW, SUFFIX, Line, objects, pack
 from headrace.runtime.observability import Meter, correlate_batch
 from headrace.runtime.threads import Parallel
-from headrace.stage.registry import all_streams, subject_of
+from headrace.stage import registry
+from headrace.stage.registry import subject_of
 from headrace.storage.dynamodb.client import from_wire
 from headrace.storage.ports import Objects
 from headrace.streams.chat.stream import CHAT
@@ -81,10 +82,8 @@ def _lines(table: ArchivedTable, record: Mapping[str, Any]) -> Iterator[tuple[st
 
 def archived() -> dict[frozenset[str], ArchivedTable]:
     """The tables that are archived, by the names of their keys, also those of streams that are left out."""
-    found = {frozenset((CHAT.partition_key, CHAT.sort_key)): ArchivedTable(CHAT.name, "messages", _hour)}
-    for stream in all_streams().values():
-        found |= stream.archived
-    return found
+    messages = {frozenset((CHAT.partition_key, CHAT.sort_key)): ArchivedTable(CHAT.name, "messages", _hour)}
+    return messages | registry.archived()
 
 
 def _hour(row: Item) -> str:

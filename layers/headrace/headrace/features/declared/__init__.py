@@ -5,7 +5,14 @@ from headrace.core.feature import Feature
 FEATURE = Feature(
     name="declared",
     needs=("analytics",),
-    parts={"streams": "folder", "steps": "people", "sources": "people", "screens": "screens", "after": "live"},
+    parts={
+        "streams": "folder",
+        "steps": "people",
+        "sources": "people",
+        "screens": "screens",
+        "after": "live",
+        "ARCHIVED": "stream",
+    },
     routes={"receive_http": "accepting", "receive_frame": "accepting", "read_frame": "follow"},
     functions=("read_streams",),
     actions=("sendEvents", "follow", "unfollow"),

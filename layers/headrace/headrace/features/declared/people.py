@@ -13,11 +13,10 @@ from pydantic.alias_generators import to_camel
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.keys import SEPARATOR
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
 from headrace.features.analytics.late_events import late
 from headrace.features.declared.folder import events
-from headrace.features.declared.stream import USER, USER_INDEX, shown
+from headrace.features.declared.stream import USER, USER_INDEX, shown, stream_name
 from headrace.runtime.settings import DeclaredSettings, table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import dynamodb
@@ -56,13 +55,13 @@ def _events_of(table: DynamoTable, user_id: str, start: Item | None = None) -> c
 
 
 def _mark(rows: Sequence[Item]) -> None:
-    for name in {_stream_of(row) for row in rows} & events().keys():
-        if any(late(events()[name].stream)([row for row in rows if _stream_of(row) == name])):
+    for name in {stream_name(row) for row in rows} & events().keys():
+        if any(late(events()[name].stream)([row for row in rows if stream_name(row) == name])):
             raise StoreUnavailable("analytics cannot be marked as changed right now")
 
 
 def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
-    declared = events().get(_stream_of(row))
+    declared = events().get(stream_name(row))
     secrets = [name for name in map(to_camel, declared.declared.secrets) if name in row] if declared else []
     removed = {f"#s{at}": name for at, name in enumerate(secrets)}
     expression = f"SET {USER} = :name" + (f" REMOVE {', '.join(removed)}" if removed else "")
@@ -71,10 +70,6 @@ def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
     return table.update_if(
         f"{USER} = :user", key, expression, {":user": target.user_id, ":name": target.pseudonym}, **names
     )
-
-
-def _stream_of(row: Item) -> str:
-    return str(row["streamKey"]).partition(SEPARATOR)[0]
 
 
 def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:

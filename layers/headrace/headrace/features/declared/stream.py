@@ -33,7 +33,16 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
-from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import (
+    TIME_SHARDS,
+    AnalyticsDimensions,
+    ArchivedTable,
+    Index,
+    Stream,
+    TableSettings,
+    Told,
+    ValidatedEvent,
+)
 from headrace.declare import fields
 
 GROUP = "declared"
@@ -104,6 +113,7 @@ class Events:
                 key=to_camel(declared.key),
             ),
             people=((USER, "user"),) if declared.user else (),
+            tell=self.tell if declared.table == "shared" else None,
             group=GROUP,
         )
 
@@ -223,12 +233,32 @@ class Events:
             row["expiresAt"] = expires_at(found.timestamp, accepted_at, table.retention_days)
         return row
 
+    def tell(self, before: Item | None, after: Item) -> Told | None:
+        """A row of this stream that was stored; its changes are erasures. Nothing is told of its secrets."""
+        if before is not None or stream_name(after) != self.declared.name:
+            return None
+        seen = {name: value for name, value in self.item_of(after).items() if name not in self._secrets}
+        return Told(f"{self.declared.name}.stored", f"{after['streamKey']}{keys.SEPARATOR}{seen['key']}", seen)
+
     def item_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """What readers see of a row: the fields that it has, first those that are declared."""
         key = keys.parse_timestamp_sk(row["timestampSk"])
         item = {"key": row["timestampSk"], ID_FIELD: key.message_id, TIME_FIELD: key.timestamp}
         item |= {name: shown(row[attribute]) for attribute, name in self.names.items() if attribute in row}
         return item | {name: shown(row[name]) for name in sorted(row.keys() - self.names.keys() - OURS)}
+
+
+def stream_name(row: Mapping[str, Any]) -> str:
+    """The name of the stream of a row, which may be declared no more."""
+    return str(row["streamKey"]).partition(keys.SEPARATOR)[0]
+
+
+ARCHIVED = {
+    frozenset(("streamKey", "timestampSk")): ArchivedTable(
+        GROUP, "events", lambda row: str(row["timestampSk"])[: times.HOUR_LENGTH], stream_name
+    )
+}
+"""The table of declared streams in the archive. Those that have one of their own are not archived."""
 
 
 def stored(value: Any) -> Any:

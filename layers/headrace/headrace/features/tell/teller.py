@@ -64,7 +64,8 @@ class _Due:
 class Teller:
     """Tells of changes what ``wanted`` names: streams, or types of events.
 
-    ``tells`` has the name of each stream and what is told of its rows, by the names of its table's keys.
+    ``tells`` has the name of each stream and what is told of its rows, by the names of its table's keys. In a table of
+    several streams, each tells of its own rows.
 
     A record that cannot be read would stop those behind it for a day. The ``untold`` queue gets where it is, but not
     what it holds, because texts that people delete meanwhile must not stay there.
@@ -73,7 +74,7 @@ class Teller:
     def __init__(
         self,
         target: Target,
-        tells: Mapping[frozenset[str], tuple[str, Tell]],
+        tells: Mapping[frozenset[str], Sequence[tuple[str, Tell]]],
         wanted: Sequence[str],
         stage: str,
         untold: RetryLane,
@@ -107,23 +108,24 @@ class Teller:
         if record["eventName"] == "REMOVE":
             return  # it has expired
         change = record["dynamodb"]
-        stream, tell = self._tells[frozenset(change["Keys"])]
         before = from_wire(change["OldImage"]) if "OldImage" in change else None
-        told = tell(before, from_wire(change["NewImage"]))
-        if told is None or self._wanted.isdisjoint((told.type, stream)):
-            return
-        event = ToldEvent(
-            id=record["eventID"],
-            type=told.type,
-            time=times.iso(int(change["ApproximateCreationDateTime"] * times.SECOND)),
-            stage=self._stage,
-            stream=stream,
-            key=told.key,
-            sequence=change["SequenceNumber"],
-            data=told.data,
-        )
-        group = f"{stream}{SEPARATOR}{told.key.partition(SEPARATOR)[0]}"
-        yield _Due(at, Announcement(event["id"], told.type, group, encode_ascii(event)), told.key, stream)
+        after = from_wire(change["NewImage"])
+        for stream, tell in self._tells.get(frozenset(change["Keys"]), ()):
+            told = tell(before, after)
+            if told is None or self._wanted.isdisjoint((told.type, stream)):
+                continue
+            event = ToldEvent(
+                id=record["eventID"],
+                type=told.type,
+                time=times.iso(int(change["ApproximateCreationDateTime"] * times.SECOND)),
+                stage=self._stage,
+                stream=stream,
+                key=told.key,
+                sequence=change["SequenceNumber"],
+                data=told.data,
+            )
+            group = f"{stream}{SEPARATOR}{told.key.partition(SEPARATOR)[0]}"
+            yield _Due(at, Announcement(event["id"], told.type, group, encode_ascii(event)), told.key, stream)
 
     def _send(self, due: Sequence[_Due], remaining: Callable[[], float], failed: int) -> int:
         """Send what is due before ``failed``; the first record of which something was not taken, else ``failed``."""
@@ -173,9 +175,9 @@ def _calls(due: Sequence[_Due]) -> Iterator[list[_Due]]:
 def teller() -> Teller:
     """Tells the target of the settings."""
     settings, streams = TellSettings.read(), all_streams()
-    by_keys = {
-        frozenset((streams[name].partition_key, streams[name].sort_key)): (name, tell) for name, tell in tells().items()
-    }
+    by_keys: dict[frozenset[str], list[tuple[str, Tell]]] = {}
+    for name, tell in tells().items():
+        by_keys.setdefault(frozenset((streams[name].partition_key, streams[name].sort_key)), []).append((name, tell))
     target = target_of(settings.tell_target, lambda service: client(service, timeout=TIMEOUT))
     untold = SqsRetryLane(settings.untold_queue_url, client("sqs"))
     return Teller(target, by_keys, settings.tell_types, ObserveSettings.read().powertools_service_name, untold)
