@@ -7,6 +7,7 @@ import { newId } from "./ids.js";
 import { Rooms } from "./rooms.js";
 import { type Accepted, type Event, FRAME_BYTES, type Post, Sender } from "./sender.js";
 import { checkTimeout, DEFAULTS, type Settings } from "./settings.js";
+import { type EventFields, Stream } from "./stream.js";
 import { type TokenProvider, Tokens } from "./tokens.js";
 import type {
   Action,
@@ -53,6 +54,7 @@ export class Headrace {
   readonly #connection: Connection;
   readonly #rooms: Rooms;
   readonly #sender: Sender;
+  readonly #streams = new Map<string, Stream<any>>();
   readonly #handlers: { [E in keyof Events]: Set<(...event: Events[E]) => void> } = {
     state: new Set(),
     signal: new Set(),
@@ -149,6 +151,17 @@ export class Headrace {
     }
   }
 
+  /** A declared stream: its events, and windows of them. `E` is the type of an event's fields. */
+  stream<E extends object = EventFields>(name: string): Stream<E> {
+    let found = this.#streams.get(name);
+    if (found === undefined) {
+      const post = (events: object[]) => this.#results("POST /streams/{stream}/events", { stream: name, events });
+      found = new Stream(name, this, post, this.#settings);
+      this.#streams.set(name, found);
+    }
+    return found;
+  }
+
   /** The attachments of a message, with new addresses. */
   async attachments(roomId: string, key: string): Promise<AttachmentItem[]> {
     const operation = "GET /rooms/{roomId}/messages/{key}/attachments";
@@ -217,7 +230,7 @@ export class Headrace {
   /** The pages of a list, one after the other. */
   async *pages<O extends Listing>(operation: O, parameters: Parameters<O>): AsyncGenerator<Result<O>, void> {
     const query: Record<string, any> = { ...parameters };
-    const direction = "after" in query && operation.endsWith("messages") ? "previous" : "next";
+    const direction = "after" in query && /(messages|clicks|events)$/.test(operation) ? "previous" : "next";
     for (;;) {
       const page: any = await this.request(operation, query as Parameters<O>);
       yield page;
@@ -239,16 +252,20 @@ export class Headrace {
   }
 
   /** Send events over the connection if there is one, else over HTTP. */
-  #post: Post = async (events, bytes) => {
+  #post: Post<Event, Accepted> = async (events, bytes) => {
     if (this.state === "open" && bytes <= FRAME_BYTES) {
       return { results: (await this.#connection.request("sendBatch", { events })).results };
     }
-    const answer = await this.#http.send("POST /messages/batch", { events });
+    return this.#results("POST /messages/batch", { events });
+  };
+
+  async #results<A>(operation: Operation, parameters: Record<string, unknown>): ReturnType<Post<unknown, A>> {
+    const answer = await this.#http.send(operation, parameters);
     if (Array.isArray(answer.body?.results)) {
       return { results: answer.body.results, rateLimit: answer.headers.get("ratelimit") };
     }
     throw refusal(answer);
-  };
+  }
 
   #received(frame: Frame): void {
     this.#rooms.received(frame);
@@ -260,6 +277,7 @@ export class Headrace {
       const error = reason ?? new HeadraceError("closed", "the client is closed");
       this.#rooms.closed(error);
       this.#sender.close(error);
+      this.#streams.forEach((stream) => stream.close(error));
     }
     this.#emit("state", state, reason);
   }

@@ -2,19 +2,24 @@
 const FIRST = 100;
 const LOWEST = 1;
 const INCREASE = 5;
-export const MOST = 100;
+const MOST = 100;
 
 /**
  * The rate of one sender. It halves with each refusal and grows again slowly, so that senders that share a limit divide
  * it. It reads no clock: callers pass the time in milliseconds.
  */
 export class Pace {
-  rate = FIRST;
   #nextAt = 0;
   #grewAt: number | undefined;
   /** What the server's limit has left until it is reset. */
   #left = Infinity;
   #resetAt = 0;
+
+  /** `rate`: the first one. At most `largest` events are sent at once. */
+  constructor(
+    public rate = FIRST,
+    private readonly largest = MOST,
+  ) {}
 
   /** Milliseconds until the next events can be sent. */
   delay(now: number): number {
@@ -24,7 +29,7 @@ export class Pace {
   /** How many events can be sent at once. */
   most(now: number): number {
     const left = now < this.#resetAt ? this.#left : Infinity;
-    return Math.max(1, Math.min(MOST, Math.floor(this.rate), left));
+    return Math.max(1, Math.min(this.largest, Math.floor(this.rate), left));
   }
 
   sent(events: number, now: number): void {

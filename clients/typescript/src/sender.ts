@@ -14,18 +14,18 @@ export interface Accepted {
   lane: "main" | "retry";
 }
 
-/** The result of one event, as the server answers it. */
-export type EventResult = Partial<Accepted> & { error?: ErrorBody };
+/** Sends events; resolves with one result or error for each, and with the header `RateLimit` of the answer. */
+export type Post<E, A> = (
+  events: E[],
+  bytes: number,
+) => Promise<{ results: (Partial<A> & { error?: ErrorBody })[]; rateLimit?: string | null }>;
 
-/** Sends events; resolves with one result for each, and with the header `RateLimit` of the answer. */
-export type Post = (events: Event[], bytes: number) => Promise<{ results: EventResult[]; rateLimit?: string | null }>;
-
-interface Queued {
-  event: Event;
+interface Queued<E, A> {
+  event: E;
   bytes: number;
   /** When it fails; unknown before its first refusal. */
   giveUpAt?: number;
-  resolve(accepted: Accepted): void;
+  resolve(accepted: A): void;
   reject(error: HeadraceError): void;
 }
 
@@ -33,19 +33,20 @@ interface Queued {
 export const FRAME_BYTES = 30_000;
 
 /** Sends each event until it is accepted or refused for good, one request at a time, in the order given. */
-export class Sender {
-  #queue: Queued[] = [];
+export class Sender<E = Event, A = Accepted> {
+  #queue: Queued<E, A>[] = [];
   #sending = false;
   #failed = 0;
-  #pace = new Pace();
   #closed: HeadraceError | undefined;
 
   constructor(
-    private readonly post: Post,
+    private readonly post: Post<E, A>,
     private readonly settings: Settings,
+    private readonly pace = new Pace(),
+    private readonly largest = FRAME_BYTES,
   ) {}
 
-  send(event: Event): Promise<Accepted> {
+  send(event: E): Promise<A> {
     if (this.#closed !== undefined) {
       return Promise.reject(this.#closed);
     }
@@ -67,23 +68,23 @@ export class Sender {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      const wait = this.#pace.delay(Date.now());
+      const wait = this.pace.delay(Date.now());
       if (wait > 0) {
         await sleep(wait);
         continue; // the queue is perhaps empty now, or longer
       }
       const batch = this.#take();
-      this.#pace.sent(batch.length, Date.now());
+      this.pace.sent(batch.length, Date.now());
       const errors = await this.#errors(batch);
       const refusals = errors.filter((error) => error?.temporary);
       let pause = 0;
       if (refusals.length > 0) {
-        this.#pace.refused();
+        this.pace.refused();
         const retryAfter = Math.max(0, ...refusals.map((each) => each?.retryAfter ?? 0));
         pause = pauseAfter(this.#failed++, this.settings, retryAfter);
       } else {
         this.#failed = 0;
-        this.#pace.accepted(Date.now());
+        this.pace.accepted(Date.now());
       }
       this.#queue.unshift(...batch.filter((each, index) => this.#isSentAgain(each, errors[index], pause)));
       if (pause > 0) {
@@ -94,13 +95,13 @@ export class Sender {
   }
 
   /** The first events that fit one request. */
-  #take(): Queued[] {
-    const most = this.#pace.most(Date.now());
+  #take(): Queued<E, A>[] {
+    const most = this.pace.most(Date.now());
     let bytes = 0;
     let count = 0;
     for (const each of this.#queue.slice(0, most)) {
       bytes += each.bytes;
-      if (count > 0 && bytes > FRAME_BYTES) {
+      if (count > 0 && bytes > this.largest) {
         break;
       }
       count += 1;
@@ -109,7 +110,7 @@ export class Sender {
   }
 
   /** Whether an event is sent again after a pause. If it has an error and is not, it fails. */
-  #isSentAgain(each: Queued, error: HeadraceError | undefined, pause: number): boolean {
+  #isSentAgain(each: Queued<E, A>, error: HeadraceError | undefined, pause: number): boolean {
     if (error === undefined) {
       return false;
     }
@@ -122,14 +123,14 @@ export class Sender {
   }
 
   /** Post a batch and resolve what is accepted; returns the error of each event that is not. */
-  async #errors(batch: Queued[]): Promise<(HeadraceError | undefined)[]> {
+  async #errors(batch: Queued<E, A>[]): Promise<(HeadraceError | undefined)[]> {
     try {
       const bytes = batch.reduce((sum, each) => sum + each.bytes, 0);
       const { results, rateLimit } = await this.post(
         batch.map((each) => each.event),
         bytes,
       );
-      this.#pace.told(rateLimit, Date.now());
+      this.pace.told(rateLimit, Date.now());
       if (results.length !== batch.length) {
         throw unavailable("an answer without a result for each event");
       }
@@ -137,7 +138,7 @@ export class Sender {
         if (result.error !== undefined) {
           return errorOf(result.error);
         }
-        batch[index]?.resolve(result as Accepted);
+        batch[index]?.resolve(result as A);
         return undefined;
       });
     } catch (error) {

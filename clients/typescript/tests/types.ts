@@ -51,3 +51,29 @@ export async function frames(): Promise<void> {
   // @ts-expect-error an action is unknown
   await headrace.frame("nothing", {});
 }
+
+export async function streams(): Promise<void> {
+  const doors = headrace.stream<{ door: string; heldMs?: number }>("doors");
+  const { lane } = await doors.send({ door: "front", heldMs: 20, eventId: "o-1", timestamp: "2026-11-30T08:00:00Z" });
+  lane satisfies "main" | "retry";
+  const [sent] = await doors.sendMany(new Set([{ door: "front" }]));
+  sent?.error?.field satisfies string | undefined;
+  const page = await doors.page({ key: "front", limit: 2 });
+  page.items satisfies { key: string; eventId: string; door: string; heldMs?: number }[];
+  for await (const event of doors.items({ user: "alice", from: "2026-11-30T08:00:00Z" })) {
+    event.timestamp satisfies string;
+  }
+  const window = { from: "2026-11-30T08:00:00Z", to: "2026-11-30T09:00:00Z" };
+  const { sums, uniqueUsers } = await doors.window({ ...window, top: 3, method: "card" });
+  [sums["heldMs"]?.mean, uniqueUsers] satisfies (number | null | undefined)[];
+  (await doors.top({ ...window, by: "method" })).by satisfies string;
+  (await doors.series({ ...window, step: 3600, key: "front" })).points.length satisfies number;
+  (await doors.activeUsers(window)).uniqueUsers satisfies number;
+  await headrace.stream("doors").send({ door: "front" });
+  // @ts-expect-error a field of the event is missing
+  await doors.send({ heldMs: 20 });
+  // @ts-expect-error a parameter is misspelt
+  await doors.page({ keys: "front" });
+  // @ts-expect-error a window has two ends
+  await doors.window({ from: window.from });
+}

@@ -1,0 +1,166 @@
+import { HeadraceError, known } from "./errors.js";
+import type { Headrace } from "./headrace.js";
+import { Pace } from "./pace.js";
+import { type Post, Sender } from "./sender.js";
+import type { Settings } from "./settings.js";
+import type { Parameters, Result } from "./types.js";
+
+/** The most events and bytes of a request, and the first rate of events per second. */
+const LARGEST = 500;
+const BYTES = 4_000_000;
+const FIRST = 1_000;
+
+/** The fields of an event, where no type of them is given. */
+export type EventFields = Record<string, string | number | boolean | null | undefined>;
+
+/** An event as it is sent. */
+export type NewEvent<E> = E & { eventId?: string; timestamp?: string };
+
+/** An event as it was stored; `key` is its place in a page. */
+export type StoredEvent<E> = E & { key: string; eventId: string; timestamp: string };
+
+/** An accepted event: `main` is the broker, `retry` the retry lane; both will be stored. */
+export interface AcceptedEvent {
+  eventId: string;
+  timestamp: string;
+  lane: "main" | "retry";
+}
+
+/** What became of one event of many: `event` is as it was sent, and `lane` accepted it, or `error` says why none did. */
+export interface SentEvent<E> {
+  event: NewEvent<E>;
+  lane?: "main" | "retry";
+  error?: HeadraceError;
+}
+
+type Window = "window" | "top" | "series" | "active-users";
+type Of<P extends Window | "events"> = `GET /streams/{stream}/${P}`;
+type Query<O extends Of<Window | "events">> = Omit<Parameters<O>, "stream">;
+
+/** Which events: of one `key`, or of one `user`, or all; and which page of them. */
+export type EventsQuery = Query<Of<"events">> & { key?: string; user?: string };
+
+/** A page of events, newest first. */
+export type EventPage<E> = Omit<Result<Of<"events">>, "items"> & { items: StoredEvent<E>[] };
+
+/** A window: `key`, `userId` and the fields that the stream counts, by their names, choose among its events. */
+export type Filtered<P extends Window> = Query<Of<P>> & { key?: string; [field: string]: string | number | undefined };
+
+/** A declared stream. `key` is always that of its events, whatever the name of the field. */
+export class Stream<E extends object = EventFields> {
+  readonly #sender: Sender<NewEvent<E>, AcceptedEvent>;
+  #known: Promise<string> | undefined;
+
+  constructor(
+    readonly name: string,
+    private readonly client: Headrace,
+    post: Post<NewEvent<E>, AcceptedEvent>,
+    settings: Settings,
+  ) {
+    this.#sender = new Sender(post, settings, new Pace(FIRST, LARGEST), BYTES);
+  }
+
+  /**
+   * Send an event; resolves when it is accepted, and says in which lane.
+   *
+   * It is sent again after a temporary error, under one id, so it is stored once. Without an `eventId` it gets a new one;
+   * an id that is no UUIDv7 needs a `timestamp`. To send it again after an error, give it the id of the first call.
+   */
+  send(event: NewEvent<E>): Promise<AcceptedEvent> {
+    return this.#sender.send(this.#withId(event));
+  }
+
+  /**
+   * Send events, in the order given and up to 500 in a request; resolves with one result for each when none is left.
+   *
+   * Each is sent as by {@link send}. Events that are refused have their errors, and do not hold up the others.
+   */
+  sendMany(events: Iterable<NewEvent<E>>): Promise<SentEvent<E>[]> {
+    const sent = Array.from(events, async (given): Promise<SentEvent<E>> => {
+      const event = this.#withId(given);
+      try {
+        return { event, lane: (await this.#sender.send(event)).lane };
+      } catch (error) {
+        return { event, error: known(error) };
+      }
+    });
+    return Promise.all(sent);
+  }
+
+  /** A page of events, by default the newest 20 of all keys. */
+  async page(query: EventsQuery = {}): Promise<EventPage<E>> {
+    return (await this.client.request(...(await this.#events(query)))) as EventPage<E>;
+  }
+
+  /** The events of all pages. */
+  async *items(query: EventsQuery = {}): AsyncGenerator<StoredEvent<E>, void> {
+    yield* this.client.items(...(await this.#events(query))) as AsyncGenerator<StoredEvent<E>, void>;
+  }
+
+  /** The totals of a window: events, users, each field that is counted, and sums. */
+  window(query: Filtered<"window">): Promise<Result<Of<"window">>> {
+    return this.#ask("window", query);
+  }
+
+  /** The values with the most events of a window: of the field `by`, by default the key. */
+  top(query: Filtered<"top">): Promise<Result<Of<"top">>> {
+    return this.#ask("top", query);
+  }
+
+  /** The events and users of each `step` of a window, in seconds. */
+  series(query: Filtered<"series">): Promise<Result<Of<"series">>> {
+    return this.#ask("series", query);
+  }
+
+  /** How many users have an event in a window. */
+  activeUsers(query: Filtered<"active-users">): Promise<Result<Of<"active-users">>> {
+    return this.#ask("active-users", query);
+  }
+
+  /** Called by the client: send nothing more. */
+  close(reason: HeadraceError): void {
+    this.#sender.close(reason);
+  }
+
+  #withId(event: NewEvent<E>): NewEvent<E> {
+    return { ...event, eventId: event.eventId ?? this.client.newId() };
+  }
+
+  async #events({ user, ...query }: EventsQuery): Promise<[Of<"events">, Parameters<Of<"events">>]> {
+    const named = await this.#named(query);
+    // Both answer the same pages.
+    const operation = user === undefined ? "GET /streams/{stream}/events" : "GET /streams/{stream}/users/{userId}/events";
+    return [operation as Of<"events">, { ...named, ...(user !== undefined && { userId: user }) }];
+  }
+
+  async #ask<P extends Window>(path: P, query: object): Promise<Result<Of<P>>> {
+    const operation: Of<P> = `GET /streams/{stream}/${path}`;
+    return this.client.request(operation, (await this.#named(query)) as Parameters<Of<P>>);
+  }
+
+  /** The parameters with the stream, and with the key under the name of its field. */
+  async #named({ key, ...query }: { key?: string }): Promise<{ stream: string }> {
+    const named = key === undefined ? {} : { [await this.#field()]: key };
+    return { ...query, ...named, stream: this.name };
+  }
+
+  /** The name of the field of the key. The list of streams is asked for it once. */
+  #field(): Promise<string> {
+    if (this.#known === undefined) {
+      this.#known = this.#ofList();
+      this.#known.catch(() => (this.#known = undefined));
+    }
+    return this.#known;
+  }
+
+  async #ofList(): Promise<string> {
+    const { items } = await this.client.request("GET /streams", {});
+    const found = items.find(({ name }) => name === this.name);
+    if (found === undefined) {
+      const allowed = items.map(({ name }) => name).join(", ");
+      const detail = { field: "stream", message: "is not declared", got: this.name, allowed };
+      throw new HeadraceError("not_found", `there is no stream ${this.name}`, [detail]);
+    }
+    return found.key;
+  }
+}
