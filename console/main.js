@@ -10,13 +10,17 @@ import { Empty, Failure, Loading, useLoad } from "./ui.js";
 const VIEWS = {
   "": () => import("./overview/view.js"),
   questions: () => import("./questions/view.js"),
+  streams: () => import("./streams/view.js"),
   people: () => import("./people/view.js"),
   "dead-letters": () => import("./dead-letters/view.js"),
 };
 const PERSON = ["chat:read", "chat:write"];
 const OPERATOR = ["ops"];
 /** What one must be signed in with to see a view: one of these sets of scopes. */
-const SCOPES = { "": [OPERATOR], questions: [["analytics:read"]], people: [PERSON, OPERATOR], "dead-letters": [OPERATOR] };
+const SCOPES = {
+  "": [OPERATOR], questions: [["analytics:read"]], streams: [["analytics:read"]], people: [PERSON, OPERATOR],
+  "dead-letters": [OPERATOR],
+};
 const USERS = ["alice", "bob", "carol", "dave"];
 
 /** A part of the address; as it is, if it is not encoded as it should be. */

@@ -35,7 +35,7 @@ export const texts = {
   again: "Try again",
   skip: "Skip to the content",
   navigation: "Views",
-  views: { "": "Overview", questions: "Questions", people: "Personal data", "dead-letters": "Dead lane" },
+  views: { "": "Overview", questions: "Questions", streams: "Streams", people: "Personal data", "dead-letters": "Dead lane" },
   user: "as",
   reference: "API reference",
   chart: (title, newest) => `${title}, newest: ${newest}`,

@@ -91,7 +91,7 @@ def platform() -> Iterator[RunningStage]:
     """A stage with the platform's template, shared by all tests of the session that need no other."""
     from tests.e2e.conftest import ROOT, fresh_stage  # most tests start no stage
 
-    stage = fresh_stage("platform", ROOT / "template.yaml")
+    stage = fresh_stage("platform", ROOT / "template.yaml", LOCALSTAGE_STREAMS="examples/streams")
     try:
         yield stage.wait_ready()
     finally:

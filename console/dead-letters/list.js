@@ -7,7 +7,8 @@ import { texts } from "./texts.js";
 
 const STREAMS = ["chat", "ski", "ads", "probe", "unknown"];
 
-export function Filter({ filter, reasons, days, choose }) {
+/** `declared` has the names of more streams, perhaps twice. */
+export function Filter({ filter, declared, reasons, days, choose }) {
   const select = (name, label, values) => html`
     <label><span>${label}</span>
       <select value=${filter[name] ?? ""} onChange=${(event) => choose({ ...filter, [name]: event.currentTarget.value || undefined })}>
@@ -17,7 +18,7 @@ export function Filter({ filter, reasons, days, choose }) {
   `;
   return html`
     <form class="filter" aria-label=${texts.filter} onSubmit=${(event) => event.preventDefault()}>
-      ${select("stream", texts.stream, STREAMS)}
+      ${select("stream", texts.stream, [...STREAMS, ...declared])}
       ${select("reason", texts.reason, Object.keys(reasons))}
       ${select("day", texts.day, Object.keys(days).reverse())}
       ${!isEmpty(filter) && html`<button type="button" onClick=${() => choose({})}>${texts.clear}</button>`}

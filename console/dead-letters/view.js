@@ -10,10 +10,20 @@ import { Discard, Redrive } from "./moves.js";
 import { texts } from "./texts.js";
 
 const SCOPE = "ops";
+const LISTING = "analytics:read";
 
 const Needed = () => html`<section><${Empty} title=${texts.needsScope}>${texts.needsScopeHelp}<//></section>`;
 
-function Lane({ letters, found, filter, choose, open, changed }) {
+/** The declared streams that an operator may list, if any. */
+async function declaredIn(session) {
+  if (!session.can(LISTING)) {
+    return [];
+  }
+  const { items } = await session.client(LISTING).request("GET /streams", {}, { retryTimeout: 0 });
+  return items.map(({ name }) => name);
+}
+
+function Lane({ letters, found, declared, filter, choose, open, changed }) {
   const { all, matching, held } = found.value;
   const note = held === undefined ? texts.heldUnknown : texts.held(held, all.count);
   return html`
@@ -24,7 +34,7 @@ function Lane({ letters, found, filter, choose, open, changed }) {
         ? html`<${Empty} title=${texts.none}>${texts.noneHelp}<//>`
         : html`
             <${Counts} days=${all.days} reasons=${all.reasons} filter=${filter} choose=${choose} />
-            <${Filter} filter=${filter} reasons=${all.reasons} days=${all.days} choose=${choose} />
+            <${Filter} filter=${filter} declared=${[...declared, ...all.items.map(({ stream }) => stream)]} reasons=${all.reasons} days=${all.days} choose=${choose} />
             <${List} found=${matching} open=${open} />
           `}
       ${(all.count > 0 || found.isKept) && html`
@@ -42,6 +52,7 @@ function DeadLane({ session, client, open }) {
   const [filter, setFilter] = useState({});
   const [turn, setTurn] = useState(0);
   const [acts, setActs] = useState(0);
+  const { value: declared = [] } = useLoad(() => declaredIn(session));
   const found = useLoad(async () => {
     const held = await letters.waiting("dead");
     const all = await letters.list({});
@@ -55,7 +66,7 @@ function DeadLane({ session, client, open }) {
     ? html`<section><${Failure} error=${found.error} again=${found.again} /></section>`
     : found.value === undefined
       ? html`<section><${Loading} what=${texts.scanning} /></section>`
-      : html`<${Lane} letters=${letters} found=${{ ...found, isKept: turn > 0 }} filter=${filter} choose=${setFilter} open=${open} changed=${changed} />`;
+      : html`<${Lane} letters=${letters} found=${{ ...found, isKept: turn > 0 }} declared=${declared} filter=${filter} choose=${setFilter} open=${open} changed=${changed} />`;
   return html`
     <div class=${open === undefined ? "lane" : "lane with-letter"}>
       ${body}

@@ -1,10 +1,20 @@
 // What the answers share: figures with words beside them, top lists, and a chart with its table.
 import { Chart } from "../chart.js";
-import { html } from "../htm.js";
+import { html, useMemo } from "../htm.js";
 import { at, count } from "../texts.js";
 import { Empty, Failure, Loading } from "../ui.js";
 import { texts } from "./texts.js";
 import { pointAt } from "./window.js";
+
+export const SCOPE = "analytics:read";
+/** Milliseconds of temporary errors, after which the reader decides. */
+const PATIENCE = 5_000;
+
+/** What asks as the person of the session. */
+export const useAsking = (session) => useMemo(() => {
+  const asking = session.client(SCOPE);
+  return { request: (operation, parameters) => asking.request(operation, parameters, { retryTimeout: PATIENCE }) };
+}, [session]);
 
 /** A number, its name, and a sentence about it. */
 export const Figure = ({ name, value, words }) => html`
@@ -34,7 +44,7 @@ export function TopTable({ caption, rows, name, of, accuracy, href }) {
   return html`
     <div class="scroll"><table class="top">
       <caption>${caption} <span class="note">${topWords(accuracy, name)}</span></caption>
-      <thead><tr><th scope="col">${texts.columns[name]}</th><th scope="col" class="number">${texts.columns[of]}</th></tr></thead>
+      <thead><tr><th scope="col">${texts.columns[name] ?? name}</th><th scope="col" class="number">${texts.columns[of]}</th></tr></thead>
       <tbody>
         ${rows.map((row) => html`
           <tr key=${row[name]}>

@@ -48,8 +48,8 @@ export const texts = {
     skierRides: "rides of the day", seasonVertical: "vertical of the season",
   },
   columns: {
-    userId: "user", roomId: "room", adId: "ad", adType: "type", messages: "messages", uniqueUsers: "unique users", clicks: "clicks",
-    from: "from", liftID: "lift", rides: "rides", vertical: "vertical", hour: "hour",
+    userId: "user", roomId: "room", adId: "ad", adType: "type", messages: "messages", uniqueUsers: "unique users",
+    clicks: "clicks", events: "events", from: "from", liftID: "lift", rides: "rides", vertical: "vertical", hour: "hour",
   },
   steps: { 60: "minute", 3600: "hour", 86400: "day" },
   series: {

@@ -1,14 +1,12 @@
 // Questions: what happened in a window of time, on a resort's day, and to ads.
-import { html, useMemo } from "../htm.js";
+import { html } from "../htm.js";
 import { Ad } from "./ad.js";
 import { Messages } from "./messages.js";
+import { useAsking } from "./parts.js";
 import { Resort } from "./resort.js";
 import { texts } from "./texts.js";
 import { address, windowOf } from "./window.js";
 
-const SCOPE = "analytics:read";
-/** Milliseconds of temporary errors, after which the reader decides. */
-const PATIENCE = 5_000;
 const QUESTIONS = { messages: Messages, resort: Resort, ads: Ad };
 
 /** `path`: the name of a question, then what it asks for, such as ["messages", "last", "300", "room", "lobby"]. */
@@ -16,10 +14,7 @@ export default function Questions({ session, path: [name = "messages", ...path] 
   const asked = name in QUESTIONS ? name : "messages";
   const Question = QUESTIONS[asked];
   const [window] = windowOf(path);
-  const client = useMemo(() => {
-    const asking = session.client(SCOPE);
-    return { request: (operation, parameters) => asking.request(operation, parameters, { retryTimeout: PATIENCE }) };
-  }, [session]);
+  const client = useAsking(session);
   return html`
     <nav class="tabs" aria-label=${texts.questions}>
       ${Object.keys(QUESTIONS).map((each) => html`

@@ -24,9 +24,12 @@ export function windowOf([first, second, ...rest]) {
 export const partsOf = ({ last, from, to }) =>
   last !== undefined ? ["last", String(last)] : [new Date(from).toISOString(), new Date(to).toISOString()];
 
-/** The address of a question: its name, a window or none, and more parts. */
-export const address = (name, window, ...more) =>
-  `#/questions/${[name, ...(window === undefined ? [] : partsOf(window)), ...more].map(encodeURIComponent).join("/")}`;
+/** An address in a view: a name, a window or none, and more parts. */
+export const addressOf = (view, name, window, ...more) =>
+  `#/${[view, name, ...(window === undefined ? [] : partsOf(window)), ...more].map(encodeURIComponent).join("/")}`;
+
+/** The address of a question. */
+export const address = (...parts) => addressOf("questions", ...parts);
 
 /** The parameters of the API: a window that ends now ends at this second. */
 export function bounds({ last, from, to }) {

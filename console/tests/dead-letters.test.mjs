@@ -40,6 +40,7 @@ test("letters are opened and redriven: one is back with its reason and discarded
   await open(VIEW);
   await page.getByRole("button", { name: `${storable + 1} letters on ${day}` }).click();
   const table = page.getByRole("table", { name: `${storable + 1} letters`, exact: true });
+  await page.getByLabel("Stream").getByRole("option", { name: "sensor-readings" }).waitFor({ state: "attached" });
   await table.getByRole("row", { name: "not_json" }).getByRole("link").click();
   const letter = page.locator(".letter");
   await letter.getByRole("heading", { name: "A letter: not_json" }).waitFor();

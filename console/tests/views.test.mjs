@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { browser, open, page, where } from "./page.mjs";
 
-const VIEWS = { questions: "Questions", people: "Personal data", "dead-letters": "Dead lane", "": "Overview" };
+const VIEWS = { questions: "Questions", streams: "Streams", people: "Personal data", "dead-letters": "Dead lane", "": "Overview" };
 const focused = (element) => element.evaluate((each) => each === document.activeElement);
 
 /** Presses Tab until the element has the focus, as a reader without a mouse does. */
