@@ -50,7 +50,7 @@ def test_every_frame_of_a_connection_has_the_caller_of_its_authorizer(header: st
 
 
 def test_a_token_without_any_scope_of_the_socket_is_denied() -> None:
-    answer = decide(event(), Verifier(caller("analytics:read")))
+    answer = decide(event(), Verifier(caller("ops")))
 
     assert answer["policyDocument"]["Statement"][0]["Effect"] == "Deny"
 
@@ -60,7 +60,7 @@ OFFERED = "headrace.v1, abc.def.ghi, headrace.token_expired, headrace.forbidden"
 
 @pytest.mark.parametrize(
     ("outcome", "subprotocol"),
-    [(TokenExpired("expired"), "headrace.token_expired"), (caller("analytics:read"), "headrace.forbidden")],
+    [(TokenExpired("expired"), "headrace.token_expired"), (caller("ops"), "headrace.forbidden")],
 )
 def test_a_page_that_offers_it_gets_a_connection_whose_subprotocol_says_why_it_is_refused(
     outcome: Caller | Exception, subprotocol: str, capsys: pytest.CaptureFixture[str]

@@ -231,7 +231,7 @@ def test_mappings_of_streams_count_what_they_read_and_leave_out_one_bad_record_a
     }
     written = {"Filters": [{"Pattern": '{"eventName": ["INSERT", "MODIFY"]}'}]}
 
-    assert len(mappings) == 9
+    assert len(mappings) == 11
     for name, one in mappings.items():
         assert (one["MetricsConfig"], one["BisectBatchOnFunctionError"]) == ({"Metrics": ["EventCount"]}, True)
         assert one.get("FilterCriteria") == (written if name.startswith("TellOthers") else None)

@@ -40,7 +40,7 @@ def test_an_erasure_has_the_parameters_of_what_it_waits_for(template_stack: Temp
     assert given == {name: {"Ref": parameter} for name, parameter in WAITED_FOR.items()}
     assert template_stack.value_of("PersistEvents", "ERASURE_AGE_SECONDS") == given["ERASURE_AGE_SECONDS"]
     assert template_stack.resources["PersistEvents"]["Properties"]["Timeout"] == given["PERSIST_TIMEOUT_SECONDS"]
-    assert windows == [given["ARCHIVE_WINDOW_SECONDS"]] * 6
+    assert windows == [given["ARCHIVE_WINDOW_SECONDS"]] * 7
 
 
 def test_the_time_limit_of_storing_leaves_time_for_a_silent_service(template_stack: TemplateStack) -> None:
