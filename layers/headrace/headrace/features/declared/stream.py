@@ -155,7 +155,7 @@ class Events:
 
     def accept(self, raw: object, sender: SenderContext) -> ValidatedEvent:
         """A client's event, validated and stamped."""
-        event: Any = self._incoming(raw)
+        asked = event = self._incoming(raw)
         user_id = self._user_id(event, sender)
         if self.declared.derive is not None:
             event = self._derived(event)
@@ -167,8 +167,8 @@ class Events:
         event_id = event.event_id
         if event_id is None and event.timestamp is None:
             event_id = times.new_message_id(sender.now)
-        elif event_id is None:  # sent again, it is the same event
-            event_id = keys.derived_id(self.declared.name, user_id, timestamp, json.encode(sent))[:DERIVED_ID_LENGTH]
+        elif event_id is None:
+            event_id = self._derived_id(asked, user_id, timestamp)
         tag = keys.sender_tag(sender.subject)
         key = sent[self._key]
         stamp = {ID_FIELD: event_id, TIME_FIELD: timestamp, "sender": tag, "key": key, "fields": sent}
@@ -212,6 +212,11 @@ class Events:
             raise InvalidEvent(details=[FieldError(name, detail.message, detail.got, detail.allowed)]) from None
         event.__dict__[self.declared.user] = user_id  # a fifth of the time that pydantic takes
         return user_id
+
+    def _derived_id(self, event: Any, user_id: str | None, timestamp: str) -> str:
+        """The id of an event that was sent without one: the same when it is sent again, also after a new default."""
+        sent = {name: getattr(event, name) for name, _ in sorted(self._sent) if name in event.model_fields_set}
+        return keys.derived_id(self.declared.name, user_id, timestamp, json.encode(sent))[:DERIVED_ID_LENGTH]
 
     def _derived(self, event: Any) -> Any:
         assert self.declared.derive is not None  # noqa: S101
