@@ -47,7 +47,14 @@ _AT_THE_END = (
 )
 _SOON_SECONDS = 120
 _WITHOUT = ".without_"
-_ALONE = ("manage_invitations.unblock", "read_ads.top", "read_chat.room", "receive_frame.first", "receive_http.batch")
+_ALONE = (
+    "manage_invitations.unblock",
+    "read_ads.top",
+    "read_chat.room",
+    "read_streams.streams",
+    "receive_frame.first",
+    "receive_http.batch",
+)
 """Cases that need no others, of functions whose first case does."""
 
 

@@ -15,7 +15,9 @@ from localstage.core.errors import MissingProgram, StageError
 from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, architecture, find_python
 from rehearsal.errors import RehearsalError
 
-_SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers")
+_SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers", "streams")
+_INSTEAD = {"streams": "examples/streams"}
+"""What is copied in the place of others: the events of ``events/`` are of the example streams."""
 _COMMANDS = ("Makefile", "requirements", "localstage", "loadtest", "ops", "clients")
 """What the make targets of a deployment read."""
 _LINKED = (".git", ".venv", ".local/sam")
@@ -61,7 +63,7 @@ class Sam:
         link.symlink_to(to)
 
     def copy_sources(self) -> None:
-        """Copy what a deployment reads, all as it is, but for the processor of this machine in the section of dev.
+        """Copy what a deployment reads, with the example streams, and with the processor of this machine for dev.
 
         Without the Python of the template's runtime, the copy names this machine's instead.
 
@@ -72,13 +74,13 @@ class Sam:
             raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
         self.folder.mkdir(parents=True, exist_ok=True)
         for name in (*_SOURCES, *_COMMANDS):
-            target = self.folder / name
+            source, target = ROOT / _INSTEAD.get(name, name), self.folder / name
             if target.is_dir():
                 shutil.rmtree(target)
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
-                shutil.copy2(ROOT / name, target)
+                shutil.copy2(source, target)
         for name in _LINKED:
             self.link(name, ROOT / name)
         self.edit(_OF_DEV, f'{_OF_DEV}Architecture = "{architecture()}"\n', "samconfig.toml")

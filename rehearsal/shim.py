@@ -31,6 +31,9 @@ Properties = dict[str, Any]
 _provisioners: Any = import_module("ministack.services.cloudformation.provisioners")
 _handlers: dict[str, dict[str, Any]] = _provisioners._RESOURCE_HANDLERS
 _MAX_METRICS = 10
+_VARIABLES_ARE_SET = "    os.environ.update(env)\n"
+_NAME_STREAMS = 'os.environ["STREAMS_FOLDER"] = os.environ["_LAMBDA_LAYERS_DIRS"].rpartition(os.pathsep)[2]'
+"""Lines of the emulator's program that runs a function: one that it has, and one that follows it."""
 
 
 def _ask_machines(question: str, **body: Any) -> Any:
@@ -250,13 +253,17 @@ def _keep_old_files() -> None:
 
 
 def _run_functions_alone() -> None:
-    """Functions get a Python without the emulator's packages, and boto3 as in Lambda's runtime."""
+    """Functions get a Python without the emulator's packages, boto3 as in Lambda's runtime, and the declared streams.
+
+    The emulator has no ``/opt``: it unpacks each layer apart. StreamsLayer is the last.
+    """
     runtime: Any = import_module("ministack.core.lambda_runtime")
     detect = runtime._detect_runtime_binary
     base = getattr(sys, "_base_executable", sys.executable)
 
     def binary(name: str) -> tuple[str, str]:
         found, script = detect(name)
+        script = script.replace(_VARIABLES_ARE_SET, f"{_VARIABLES_ARE_SET}    {_NAME_STREAMS}\n")
         return (base, script) if found == sys.executable else (found, script)
 
     runtime._detect_runtime_binary = binary
