@@ -11,7 +11,8 @@ CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)')
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY") $(if $(FEATURES),LOCALSTAGE_FEATURES="$$FEATURES")
 OPS := STREAMS_FOLDER="$${LOCALSTAGE_STREAMS:-streams}" PYTHONPATH=layers/headrace $(PY) -m ops
-FEATURES_EXIST = $(if $(FEATURES),$(OPS) features "$$FEATURES")
+# A mistake in a declared stream is told here: with it, all functions of the stage would fail.
+FEATURES_FIT = $(if $(FEATURES)$(LOCALSTAGE_STREAMS)$(wildcard streams/*.py),$(OPS) features "$${FEATURES:-all}")
 RETRY_ARGS := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
 REPLAY_ARGS = $(RETRY_ARGS) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
 DEMO_chat = loadtest.demo $(REPLAY_ARGS)
@@ -53,19 +54,20 @@ start help: ## list all targets
 run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
 	$(call count,NODES)
 	$(call count,BROKERS)
-	@$(FEATURES_EXIST)
+	@$(FEATURES_FIT)
 	@$(STAGE) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
 demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [HTTP_URL=…]
 	$(call count,RIDES)
 	$(call count,NODES)
 	$(call count,BROKERS)
+	@$(FEATURES_FIT)
 	@$(STAGE) $(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
 
 up: setup ## start the stage without events, and print its log   [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [ARGS='--http-port 9000']
 	$(call count,NODES)
 	$(call count,BROKERS)
-	@$(FEATURES_EXIST)
+	@$(FEATURES_FIT)
 	@$(STAGE) $(PY) -m localstage up $(ARGS)
 
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']
@@ -231,6 +233,7 @@ lock: setup ## refresh the lock files from the *.in files
 ##@ Measure
 
 load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [RATE=500] [PACED=1] [RETRY_TIMEOUT=600] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…] [STACK=headrace-dev]
+	@$(FEATURES_FIT)
 	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(RATE),--rate '$(RATE)') $(if $(PACED),--paced) $(RETRY_ARGS) $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
 
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]

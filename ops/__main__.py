@@ -6,6 +6,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import click
 
@@ -84,12 +85,14 @@ def preflight(config_env: str) -> None:
 
 @cli.command()
 @click.argument("names")
-def features(names: str) -> None:
-    """Check the features that a stage is to have, such as edits,reactions."""
-    from ops.preflight import named
+@click.option("--streams", envvar="LOCALSTAGE_STREAMS", help="Folder of declared streams.  [default: streams]")
+def features(names: str, streams: str | None) -> None:
+    """Check the features that a stage is to have, such as edits,reactions, and the declared streams."""
+    from ops.preflight import STREAMS, declared, named
 
     with errors_as_messages():
         named(names)
+        declared(names, Path(streams or STREAMS))
 
 
 def _preflight(config_env: str) -> bool:

@@ -15,6 +15,7 @@ import boto3
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import chosen
 from headrace.core.stream import TIME_SHARDS
+from headrace.features.declared.folder import declarations
 from headrace.stage.chosen import FEATURES
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
@@ -27,6 +28,7 @@ PARAMETERS_OF = {"TellTarget": ("", "tell"), "WebhookUrl": ("", "tell"), "Archiv
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "template.yaml"
 CONFIG = ROOT / "samconfig.toml"
+STREAMS = ROOT / "streams"
 
 MOST_RESOURCES = 500  # of a stack, as CloudFormation counts them after the transforms
 UNRESERVED = 100
@@ -91,13 +93,14 @@ def plan(config_env: str) -> Plan:
 
 
 def examine(wanted: Plan) -> Iterator[Finding]:
-    """Run the checks, one after the other; only the first four for a stack that exists."""
+    """Run the checks, one after the other; only the first five for a stack that exists."""
     yield (first := run("identity", lambda: identity(wanted)))
     if first.verdict == "fail":
         return
     yield (exists := run("stack", lambda: stack(wanted)))
     yield run("notices", lambda: notices(wanted))
     yield run("features", lambda: features(wanted))
+    yield run("streams", lambda: streams(wanted))
     if exists.detail == NEW:
         for title, check in CHECKS.items():
             yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
@@ -208,6 +211,23 @@ def named(features: str) -> list[str]:
         return [each.name for each in chosen(FEATURES, features.split(","))]
     except ConfigurationError as error:
         raise Failed(str(error)) from None
+
+
+def streams(wanted: Plan) -> str:
+    """The files of the folder streams have no mistake, and the stage has the feature of declared streams."""
+    values = _updated(wanted, _parameters(wanted.stack.described())).values
+    return f"declared are {', '.join(declared(values['Features'], STREAMS)) or 'none'}"
+
+
+def declared(features: str, folder: Path) -> list[str]:
+    """The names of the streams that the files of ``folder`` declare. Raises Failed."""
+    try:
+        found = [each.name for each in declarations(str(folder))]
+    except ConfigurationError as error:
+        raise Failed(str(error)) from None
+    if found and "declared" not in named(features):
+        raise Failed(f"{folder.name}/ declares {', '.join(found)}, but Features leaves declared out")
+    return found
 
 
 def numbers(wanted: Plan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from ops import preflight
 from ops.aws import Stack
 from ops.preflight import CHECKS, Plan, examine, plan
 
+EXAMPLES = preflight.ROOT / "examples" / "streams"
 ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"]
 
 
@@ -68,7 +70,7 @@ def with_(wanted: Plan, **values: str) -> Plan:
 def test_an_account_that_is_ready_passes(ready: None) -> None:
     found = verdicts(plan("dev"))
 
-    assert found == dict.fromkeys(["identity", "stack", "notices", "features", *CHECKS], "pass")
+    assert found == dict.fromkeys(["identity", "stack", "notices", "features", "streams", *CHECKS], "pass")
 
 
 def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Callable[..., None]) -> None:
@@ -86,10 +88,33 @@ def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Cal
 
 def test_the_largest_allowed_numbers_of_queues_fit_into_stacks(ready: Callable[..., None]) -> None:
     ready()
-    most = {"ChatQueues": "64", "SkiQueues": "64", "AdsQueues": "64", "BrokerCount": "2", "PersistConcurrency": "900"}
-    most["ReserveConcurrency"] = "false"
+    dev = plan("dev")
+    most = dict.fromkeys([name for name in dev.values if name.endswith("Queues")], "64")
+    most |= {"BrokerCount": "2", "PersistConcurrency": "900", "ReserveConcurrency": "false"}
 
-    assert details(with_(plan("dev"), **most)) == {}
+    assert details(with_(dev, **most)) == {}
+
+
+def test_a_mistake_in_a_declaration_is_told_with_its_line_and_what_is_allowed(
+    ready: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ready()
+    monkeypatch.setattr(preflight, "STREAMS", tmp_path)
+    (tmp_path / "doors.py").write_text((EXAMPLES / "doors.py").read_text().replace('key="door"', 'key="gate"'))
+
+    reason = "streams/doors.py:17: key: 'gate' is no field of Opening; allowed: door, badge, method, held_ms"
+    assert details(plan("dev")) == {"streams": reason}
+
+
+def test_streams_are_not_declared_for_a_stage_that_leaves_the_feature_out(
+    ready: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready()
+    monkeypatch.setattr(preflight, "STREAMS", EXAMPLES)
+
+    reason = "streams/ declares doors, sensor-readings, but Features leaves declared out"
+    assert details(with_(plan("dev"), Features="edits")) == {"streams": reason}
+    assert details(with_(plan("dev"), Features="analytics,declared")) == {}
 
 
 def test_a_stack_with_more_resources_than_cloudformation_takes_is_refused(
@@ -288,7 +313,7 @@ def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Calla
         ({"WarmWriteUnits": "12000"}, {"WarmWriteUnits": "0"}, "cannot be lowered: headrace-dev has 12000"),
         ({}, {"TimeShardsRead": "32", "TimeShardsWritten": "32"}, 'deploy TimeShardsRead = "32" before'),
         ({"TimeShardsRead": "32"}, {"TimeShardsRead": "8"}, "with a lower TimeShardsRead than 32"),
-        ({"PersistConcurrency": "20"}, {"BrokerCount": "2", "ChatQueues": "16"}, "36 persist queues"),
+        ({"PersistConcurrency": "20"}, {"BrokerCount": "2", "ChatQueues": "16"}, "38 persist queues"),
         ({"MaximumTableUnits": "100"}, {"MinimumTableUnits": "200"}, "MaximumTableUnits must be as large; it is 100"),
     ],
 )

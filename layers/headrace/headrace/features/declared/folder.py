@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import sys
 import traceback
 from pathlib import Path
@@ -59,15 +58,13 @@ def _declaration(path: Path) -> declare.Stream:
 
 
 def _executed(path: Path) -> ModuleType:
-    # Not by way of sys.path: a file json.py would take the place of a module of Python.
-    name = f"headrace_streams.{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None  # noqa: S101 - the path ends with .py
-    assert spec.loader is not None  # noqa: S101
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # pydantic looks up the names of types there
+    # Not by way of sys.path: a file json.py would take the place of a module of Python. Nor by a loader, which would
+    # keep bytecode in the folder, and the folder is deployed as it is.
+    module = ModuleType(f"headrace_streams.{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # pydantic looks up the names of types there
     try:
-        spec.loader.exec_module(module)
+        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)  # noqa: S102
     except DeclarationError as error:
         raise _wrong(path, error.line, error.message) from None
     except SyntaxError as error:
