@@ -120,7 +120,7 @@ def fresh_stage(
 ) -> RunningStage:
     """A stage without data, of this test process alone. Installed services and built layers stay for the next run.
 
-    ``more`` are variables of its process.
+    It declares the example streams. ``more`` are variables of its process.
     """
     state_dir = ROOT / ".local" / "e2e" / (name + os.environ.get("PYTEST_XDIST_WORKER", ""))
     state_dir.mkdir(parents=True, exist_ok=True)
@@ -132,6 +132,7 @@ def fresh_stage(
     subprocess.run(
         [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
     )
+    more = {"LOCALSTAGE_STREAMS": str(ROOT / "examples" / "streams"), **more}
     return RunningStage(state_dir, template, *PORTS, *arguments, environ=more, before=before)
 
 

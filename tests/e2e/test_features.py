@@ -13,7 +13,7 @@ from tests.e2e.conftest import PORTS, ROOT, RunningStage, fresh_stage
 TEMPLATE = ROOT / "template.yaml"
 
 
-GONE = ("/analytics/window", "/ads/a/clicks", "/resorts", "/users/alice/invitations", "/dead-letters", "/exports/a")
+GONE = ("/analytics/window", "/ads/a/clicks", "/resorts", "/streams", "/users/a/invitations", "/parked", "/exports/a")
 """Routes of functions that a stage without features has not."""
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from headrace.features.declared.stream import GROUP
 from headrace.features.operations.probe import PROBE
 from headrace.queues.names import persist_queues
 from headrace.stage.registry import STREAMS
 from tests.e2e.clients import Client, until
 from tests.e2e.conftest import RunningStage
 
-QUEUES = persist_queues({name: 1 for name in STREAMS if name != PROBE.name})
+QUEUES = persist_queues(dict.fromkeys([*(name for name in STREAMS if name != PROBE.name), GROUP], 1))
 A_MINUTE_AND_MORE = 90.0
 
 
