@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headrace.features.declared.folder import declarations
+from headrace.features.declared.stream import Events
 from tools.cost import model, prices, stage
 from tools.cost.model import SAMPLES, TIME, Load, Position, positions, write_units
 from tools.cost.summary import Summary
-from tools.stack_reference.markdown import page, paragraph, table
+from tools.stack_reference.markdown import ROOT, page, paragraph, table
 
 RATE = 100.0
 LOADS = {
@@ -122,12 +124,14 @@ def render() -> str:
 
 
 def event_units() -> list[list[str]]:
+    doors, *_ = declarations(str(ROOT / "examples" / "streams"))
     return [
         ["a message", str(write_units(*SAMPLES["chat"]))],
         ["a message that is stored late", str(write_units(*SAMPLES["chat"], storedAt=TIME))],
         ["a reply", str(write_units(*SAMPLES["chat"], thread=""))],
         ["a lift ride", str(write_units(*SAMPLES["ski"]))],
         ["an ad click", str(write_units(*SAMPLES["ads"]))],
+        ["an event of a declared stream with users", str(write_units(Events(doors).stream, {"door": "front"}))],
     ]
 
 
