@@ -48,7 +48,8 @@ class Description:
             return value
         fields, more = schema.get("properties"), schema.get("additionalProperties")
         if not fields:
-            return {name: self.other_form(more, each) for name, each in value.items()} if more else value
+            rest = more if isinstance(more, dict) else {}  # true: whatever it is
+            return {name: self.other_form(rest, each) for name, each in value.items()} if more else value
         kept = {
             name: self.other_form(fields.get(name, {}), each)
             for name, each in value.items()

@@ -4,7 +4,17 @@ export type { Following } from "./following.js";
 export { Headrace, type Options } from "./headrace.js";
 export type { Accepted } from "./sender.js";
 export type { Settings } from "./settings.js";
-export type { AcceptedEvent, EventFields, EventPage, EventsQuery, NewEvent, SentEvent, StoredEvent, Stream } from "./stream.js";
+export type {
+  AcceptedEvent,
+  Description,
+  EventFields,
+  EventPage,
+  EventsQuery,
+  NewEvent,
+  SentEvent,
+  StoredEvent,
+  Stream,
+} from "./stream.js";
 export type { TokenProvider } from "./tokens.js";
 export type {
   Action,

@@ -19,6 +19,9 @@ export type NewEvent<E> = E & { eventId?: string; timestamp?: string };
 /** An event as it was stored; `key` is its place in a page. */
 export type StoredEvent<E> = E & { key: string; eventId: string; timestamp: string };
 
+/** What a stream is: its `key` is the field that its events are read by. */
+export type Description = Result<"GET /streams">["items"][number];
+
 /** An accepted event: `main` is the broker, `retry` the retry lane; both will be stored. */
 export interface AcceptedEvent {
   eventId: string;
@@ -49,7 +52,7 @@ export type Filtered<P extends Window> = Query<Of<P>> & { key?: string; [field: 
 /** A declared stream. `key` is always that of its events, whatever the name of the field. */
 export class Stream<E extends object = EventFields> {
   readonly #sender: Sender<NewEvent<E>, AcceptedEvent>;
-  #known: Promise<string> | undefined;
+  #described: Promise<Description> | undefined;
 
   constructor(
     readonly name: string,
@@ -85,6 +88,18 @@ export class Stream<E extends object = EventFields> {
       }
     });
     return Promise.all(sent);
+  }
+
+  /** Its key, its user, what is counted and summed, and the JSON schema of an event. */
+  async describe(): Promise<Description> {
+    const { items } = await this.client.request("GET /streams", {});
+    const found = items.find(({ name }) => name === this.name);
+    if (found === undefined) {
+      const allowed = items.map(({ name }) => name).join(", ");
+      const detail = { field: "stream", message: "is not declared", got: this.name, allowed };
+      throw new HeadraceError("not_found", `there is no stream ${this.name}`, [detail]);
+    }
+    return found;
   }
 
   /** A page of events, by default the newest 20 of all keys. */
@@ -144,23 +159,12 @@ export class Stream<E extends object = EventFields> {
     return { ...query, ...named, stream: this.name };
   }
 
-  /** The name of the field of the key. The list of streams is asked for it once. */
-  #field(): Promise<string> {
-    if (this.#known === undefined) {
-      this.#known = this.#ofList();
-      this.#known.catch(() => (this.#known = undefined));
+  /** The name of the field of the key. The stage is asked for it once. */
+  async #field(): Promise<string> {
+    if (this.#described === undefined) {
+      this.#described = this.describe();
+      this.#described.catch(() => (this.#described = undefined));
     }
-    return this.#known;
-  }
-
-  async #ofList(): Promise<string> {
-    const { items } = await this.client.request("GET /streams", {});
-    const found = items.find(({ name }) => name === this.name);
-    if (found === undefined) {
-      const allowed = items.map(({ name }) => name).join(", ");
-      const detail = { field: "stream", message: "is not declared", got: this.name, allowed };
-      throw new HeadraceError("not_found", `there is no stream ${this.name}`, [detail]);
-    }
-    return found.key;
+    return (await this.#described).key;
   }
 }

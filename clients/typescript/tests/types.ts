@@ -69,6 +69,7 @@ export async function streams(): Promise<void> {
   (await doors.top({ ...window, by: "method" })).by satisfies string;
   (await doors.series({ ...window, step: 3600, key: "front" })).points.length satisfies number;
   (await doors.activeUsers(window)).uniqueUsers satisfies number;
+  (await doors.describe()).keepDays satisfies number;
   await headrace.stream("doors").send({ door: "front" });
   // @ts-expect-error a field of the event is missing
   await doors.send({ heldMs: 20 });

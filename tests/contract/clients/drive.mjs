@@ -37,6 +37,7 @@ await headrace.frame("editMessage", { ...message, message: "hello, all" });
 await headrace.frame("deleteMessage", message);
 await headrace.frame("react", { ...message, value: "👍" });
 await headrace.frame("unreact", message);
+await headrace.frame("sendEvents", { stream: "doors", events: [{ door: "front", badge: "alice" }] });
 const checked = await headrace.check({ kitchen: position });
 await headrace.frame("authenticate", { token: "t" });
 headrace.close();
