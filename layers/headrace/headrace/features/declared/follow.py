@@ -10,20 +10,19 @@ from typing_extensions import TypedDict
 from headrace.api import responses
 from headrace.api.router import Request, Route
 from headrace.core.caller import ANALYTICS_READ
-from headrace.core.errors import CacheUnavailable, NotFound
+from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime, StoredId
 from headrace.core.keys import STORED_ID_FORM, stream_channel
 from headrace.features.declared.live import FOLLOWED_SECONDS, followed
 from headrace.features.declared.streams import StreamPath, stream_named
 from headrace.live.routes import check_subscribe
-from headrace.runtime.observability import report
 from headrace.services.shared import cache
 from headrace.streams.chat.live.check_frames import TaggedPosition
 from headrace.streams.chat.live.checks import MISSED_BYTES, changes_since
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.positions import POSITION_FORM, position
-from headrace.streams.chat.messages.room_log import Since
+from headrace.streams.chat.messages.room_log import Since, read_since
 from headrace.streams.chat.stream import PositionText
 
 
@@ -93,7 +92,8 @@ def follow(services: Subscriptions, request: Request[None, None, FollowFrame]) -
     cache().set_many({followed(body.stream): (b"1", FOLLOWED_SECONDS)})
     services.hints.mark_changed(channel)
     # Read after the subscription is stored and marked: every later frame is pushed to it.
-    since = _since(services, channel, "" if sent is None else sent.tag)
+    tags = {channel: "" if sent is None else sent.tag}
+    since = read_since(services.history.log, tags, "followers may have missed events").get(channel, Since(""))
     found: dict[str, Any] = {
         "items": [],
         "missed": False,
@@ -116,16 +116,6 @@ def unfollow(services: Subscriptions, request: Request[None, None, UnfollowFrame
 
 def _channel(body: UnfollowFrame) -> str:
     return stream_channel(f"{stream_named(body.stream).name}#{body.key}")
-
-
-def _since(services: Subscriptions, channel: str, tag: str) -> Since:
-    if services.history.log is None:
-        return Since("")
-    try:
-        return services.history.log.since({channel: tag})[channel]
-    except CacheUnavailable as error:
-        report("room logs", f"followers may have missed events: {error.message}")
-        return Since("")
 
 
 _READ = (ANALYTICS_READ,)

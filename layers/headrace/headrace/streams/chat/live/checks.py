@@ -17,18 +17,17 @@ from headrace.api.paging.pager import Page
 from headrace.api.paging.request import LIMIT, PageRequest
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import CacheUnavailable, HeadraceError, mapping_of, to_body
+from headrace.core.errors import HeadraceError, mapping_of, to_body
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user
 from headrace.core.room_shards import partitions_of
 from headrace.live.routes import followed_rooms
-from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.live.check_frames import CheckFrame, ResumeFrame, RoomCheck, RoomError
 from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import LATE_INDEX, OVERLAP, STORED_AT, Position, first_time, position
-from headrace.streams.chat.messages.room_log import Since
+from headrace.streams.chat.messages.room_log import Since, read_since
 from headrace.streams.chat.rooms.read_scope import ReadScope
 
 MISSED_BYTES = responses.FRAME_BYTES - 16 * 1024
@@ -174,11 +173,7 @@ def _by_room(room_ids: Iterable[str], errors: dict[str, RoomError], work: Callab
 def _since(services: Subscriptions, positions: Mapping[str, Position]) -> dict[str, Since]:
     """What the logs have since these positions; without frames where the table may have more."""
     history = services.history
-    try:
-        logs = {} if history.log is None else history.log.since({each: at.tag for each, at in positions.items()})
-    except CacheUnavailable as error:
-        report("room logs", f"checks read the table: {error.message}")
-        return {}
+    logs = read_since(history.log, {each: at.tag for each, at in positions.items()}, "checks read the table")
     logged = {
         room_id: positions[room_id].time
         for room_id, since in logs.items()

@@ -86,12 +86,15 @@ def restart(log: RoomLog, room_id: str) -> None:
     append(log, {room_id: Batch(new_tag())}, "resume may show older messages for two minutes")
 
 
+def read_since(log: RoomLog | None, tags: Mapping[str, str], otherwise: str) -> dict[str, Since]:
+    """What is known of each room since a tag; nothing without a log. Without the cache, report ``otherwise``."""
+    try:
+        return {} if log is None else log.since(tags)
+    except CacheUnavailable as error:
+        report("room logs", f"{otherwise}: {error.message}")
+        return {}
+
+
 def newest_tag(log: RoomLog | None, room_id: str) -> str:
     """The tag of a room's newest frame; "" without a log."""
-    if log is None:
-        return ""
-    try:
-        return log.since({room_id: ""})[room_id].tag
-    except CacheUnavailable as error:
-        report("room logs", f"positions have no tags: {error.message}")
-        return ""
+    return read_since(log, {room_id: ""}, "positions have no tags").get(room_id, Since("")).tag
