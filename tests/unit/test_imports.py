@@ -110,6 +110,16 @@ def test_the_map_of_the_layer_shows_its_packages_in_the_order_of_the_rule() -> N
     assert re.findall(r"^    (\w+)  ", described, flags=re.M) == list(PACKAGES)
 
 
+def test_the_delivery_of_all_streams_names_none_of_them() -> None:
+    naming = [
+        path.name
+        for path in tracked(LAYER / "delivery", "*.py")
+        if any(each.startswith("headrace.streams.") for each in imports(path))
+    ]
+
+    assert naming == []
+
+
 @pytest.mark.parametrize("name", TOP_LEVEL)
 def test_a_folder_of_the_repository_imports_only_what_it_may(name: str) -> None:
     found = {each.split(".")[0] for path in tracked(PLACES.get(name, ROOT / name), "*.py") for each in imports(path)}

@@ -9,6 +9,7 @@ import pytest
 from headrace.core.errors import ConfigurationError
 from headrace.features.declared.folder import declarations
 
+ROOT = Path(__file__).parents[3]
 RIGHT = '''"""Doors that were opened."""
 
 from typing import Literal
@@ -54,6 +55,11 @@ def test_a_file_declares_a_stream(tmp_path: Path) -> None:
 
     assert (stream.name, stream.user, stream.secrets, stream.line) == ("doors", "badge", ["pin"], STREAM_LINE)
     assert declarations("") == ()
+
+
+@pytest.mark.parametrize("folder", ["streams", "examples/streams"])
+def test_the_files_of_this_repository_declare_streams(folder: str) -> None:
+    assert len(declarations(str(ROOT / folder))) == len(list((ROOT / folder).glob("*.py")))
 
 
 @pytest.mark.parametrize(
