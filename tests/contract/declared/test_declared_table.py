@@ -211,6 +211,7 @@ def test_a_wrong_question_names_what_is_allowed(world: World) -> None:
 def test_an_erased_user_leaves_the_events_of_every_stream_and_counts_stay(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """P15."""
     world.store("doors", *map(opening, range(30)))
     before = world.ask("doors/window", **WINDOW)
     target = Target("user-3", None, times.iso(START), "erased:1", "")

@@ -124,6 +124,7 @@ def test_a_user_sends_only_events_of_their_own() -> None:
 
 
 def test_an_event_with_a_time_and_no_id_is_the_same_when_it_is_sent_again() -> None:
+    """P3."""
     event = {"door": "front", "badge": "alice", "timestamp": TIME}
 
     class Later(Opening):
