@@ -47,11 +47,13 @@ def test_the_types_of_an_operation_are_known_in_both_clients(tmp_path: Path) -> 
     (tmp_path / "program.py").write_text(
         "from typing import assert_type\n"
         "from headrace_client import AsyncHeadrace, Headrace\n"
-        "from headrace_client.types import MessageItem, RoomDetails\n"
+        "from headrace_client.types import EventWindow, MessageItem, RoomDetails\n"
         "async def program(one: AsyncHeadrace, other: Headrace) -> None:\n"
         "    assert_type(await one.get_room('lobby'), RoomDetails)\n"
         "    assert_type(other.get_room('lobby'), RoomDetails)\n"
         "    assert_type([each for each in other.items(other.list_messages, 'lobby')], list[MessageItem])\n"
+        "    assert_type(await one.stream('doors').window('1', '2', method='card'), EventWindow)\n"
+        "    assert_type(other.stream('doors').window('1', '2', method='card'), EventWindow)\n"
         "    other.get_room()\n"
         "    await one.list_messages('lobby', limit='ten')\n"
     )
@@ -59,7 +61,7 @@ def test_the_types_of_an_operation_are_known_in_both_clients(tmp_path: Path) -> 
 
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
-    assert re.findall(r"program.py:(\d+): error: .*\[(.+)\]", printed) == [("8", "call-arg"), ("9", "arg-type")]
+    assert re.findall(r"program.py:(\d+): error: .*\[(.+)\]", printed) == [("10", "call-arg"), ("11", "arg-type")]
 
 
 @pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)

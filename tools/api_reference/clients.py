@@ -42,6 +42,11 @@ COMMANDS = {
     "ski take-back": "takeBackRides",
     "ski vertical": "getVertical",
     "status": "getStatus",
+    "stream events": "listEvents",
+    "stream list": "listStreams",
+    "stream send": "sendEvents",
+    "stream top": "getEventTop",
+    "stream window": "getEventWindow",
     "unreact": "takeReactionBack",
     "window": "getWindow",
 }
@@ -52,12 +57,11 @@ NO_COMMAND = {
         "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
         "closeOwnConnections eraseOwnUser getOwnErasure editMessage deleteMessage listVersions"
     ),
-    "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks sendEvents",
+    "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
     "A part of what `window` shows": "countActiveUsers getSeries",
-    "Declared streams have no commands yet": (
-        "listStreams describeStream listEvents listUserEvents "
-        "getEventWindow getEventTop getEventSeries countActiveEventUsers"
-    ),
+    "A part of what `stream window` shows": "countActiveEventUsers getEventSeries",
+    "`stream events` asks this with `--user`": "listUserEvents",
+    "Code generators ask this": "describeStream",
     "Another path of what `ski skiers` asks": "countSkiersByDay",
     "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",
     "`send` asks this with `--attach`": "startUpload",
@@ -68,6 +72,7 @@ NO_COMMAND = {
 }
 """Why operations have no command."""
 SENDERS = {"sendMessage": "send", "sendMessages": "send", "startUpload": "upload", "listAttachments": "attachments"}
+SENDERS |= {"sendEvents": "stream"}
 """What both clients call for these, to send until each message is accepted, and for files."""
 
 

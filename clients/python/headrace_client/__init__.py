@@ -29,6 +29,7 @@ from .oauth import ClientCredentials, Grant, SignedIn, discover
 from .pace import SendSettings
 from .rooms import Rooms
 from .sending import Sender, Sent, over_http, over_websocket
+from .stream import AsyncStream, Stream
 from .tokens import Token
 from .types import MessageItem as Message
 
@@ -36,6 +37,7 @@ __version__ = "1.2.0"
 
 __all__ = [
     "AsyncHeadrace",
+    "AsyncStream",
     "BlockingSender",
     "BlockingTransport",
     "ClientCredentials",
@@ -52,6 +54,7 @@ __all__ = [
     "Sender",
     "Sent",
     "SignedIn",
+    "Stream",
     "Token",
     "Unavailable",
     "Unreachable",

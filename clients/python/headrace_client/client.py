@@ -19,6 +19,7 @@ from .http import NOT_OPEN, HttpTransport, checked
 from .operations import Operations, _segment
 from .pace import Pace, SendSettings
 from .sending import Event, Sender, Sent, with_id_and_time
+from .stream import AsyncStream, Stream, identified
 from .tokens import Token
 from .types import FileType, IncomingMessage, LinkedAttachment, SentAttachment
 
@@ -70,6 +71,10 @@ class AsyncHeadrace(Operations):
     async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send messages until each is accepted, as :meth:`Sender.send`."""
         return await self._sender.send(events, raise_for_errors=raise_for_errors)
+
+    def stream(self, name: str) -> AsyncStream:
+        """The declared stream ``name``, whose events can be sent, read and counted."""
+        return AsyncStream(self, name)
 
     async def items(
         self, operation: Callable[..., Awaitable[Page[Item]]], *args: Any, **query: Any
@@ -148,18 +153,22 @@ class AsyncHeadrace(Operations):
 
 
 def _of_next(page: Page[Any], query: Mapping[str, Any]) -> dict[str, Any]:
-    """The query of the page after ``page``. A cursor has the rest of the query, except a position."""
+    """The query of the page after ``page``. A cursor has the rest of the query, except a position and the filters."""
     if query.get("since") is not None:
         return {**query, "before": page["next"]}
-    return {"cursor": page["next"], "limit": query.get("limit")}
+    kept = {name: query[name] for name in ("limit", "filters") if name in query}
+    return {"cursor": page["next"], **kept}
 
 
 def _with_ids(method: str, path: str, body: Any) -> Any:
-    """The body with an id and a time for each message, so that a repeated message stays the same."""
+    """The body with an id and a time for each event, so that a repeated event stays the same."""
     if method != "POST" or not isinstance(body, dict):
         return body
     if path == "/messages/batch":
         return {**body, "events": [with_id_and_time(each) for each in body["events"]]}
+    if re.fullmatch(r"/streams/[^/]+/events", path):
+        events = body.get("events")
+        return {**body, "events": [*map(identified, events)]} if isinstance(events, list) else identified(body)
     return with_id_and_time(body) if re.fullmatch(r"/rooms/[^/]+/messages", path) else body
 
 
@@ -202,6 +211,10 @@ class Headrace(Operations):
     def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send messages until each is accepted, as :meth:`Sender.send`."""
         return self._run(self._client.send(events, raise_for_errors=raise_for_errors))
+
+    def stream(self, name: str) -> Stream:
+        """The declared stream ``name``, as :meth:`AsyncHeadrace.stream`."""
+        return Stream(self, name)
 
     def upload(
         self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: FileType | None = None

@@ -11,6 +11,7 @@ HeadraceError
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,10 +69,16 @@ class NotAccepted(HeadraceError):
 
     def __init__(self, sent: list[Sent]) -> None:
         errors = [each.error for each in sent if each.error is not None]
-        code, message = errors[0].get("code"), errors[0].get("message")
+        code, message = errors[0].get("code"), explained(errors[0])
         when = " in time" if code in TEMPORARY else ""
         super().__init__(f"{len(errors)} of {len(sent)} events were not accepted{when}; the first: {code}: {message}")
         self.sent = sent
+
+
+def explained(error: Mapping[str, Any]) -> str:
+    """The message of an error, and what is allowed instead of the values that were refused, as far as it says."""
+    forms = "; ".join(f"{each['field']}: {each['allowed']}" for each in error.get("details", ()) if "allowed" in each)
+    return f"{error.get('message')}{f' (allowed: {forms})' if forms else ''}"
 
 
 def error_of(error: dict[str, Any]) -> Refused | Unavailable:

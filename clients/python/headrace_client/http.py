@@ -13,7 +13,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from .errors import GATEWAY_CODES, RateLimited, Refused, Unavailable, Unreachable
+from .errors import GATEWAY_CODES, RateLimited, Refused, Unavailable, Unreachable, explained
 from .tokens import Token, token_of
 
 HTTP_EVENTS = 500
@@ -132,9 +132,13 @@ class HttpTransport:
         path, body = "/messages/batch", {"events": list(events)}
         if len(events) == 1 and _is_path_segment(events[0].get("roomId")):
             path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
+        return await self.results(path, body, len(events))
+
+    async def results(self, path: str, body: Any, count: int) -> list[dict[str, Any]]:
+        """Post ``count`` events to ``path``; returns one result for each, and raises as :meth:`post`."""
         status, retry_after, found = await self.ask("POST", path, body=body)
         results = found.get("results") if isinstance(found, dict) else None
-        if isinstance(results, list) and len(results) == len(events):
+        if isinstance(results, list) and len(results) == count:
             return results
         checked(status, retry_after, found)
         raise Unavailable("an answer without a result for each event")
@@ -154,17 +158,11 @@ def checked(status: int, retry_after: str | None, found: Any) -> Any:
         message = error or (found.get("message", "") if isinstance(found, dict) else "")
         error = {"code": GATEWAY_CODES.get(status, str(status)), "message": message}
     if status != 429 and status < 500:
-        raise Refused(error["code"], error["message"] + _allowed(error.get("details", ())))
+        raise Refused(error["code"], explained(error))
     seconds = None
     with contextlib.suppress(TypeError, ValueError):  # a date, or missing
         seconds = float(retry_after or error.get("retryAfter") or "none")
     raise (RateLimited if status == 429 else Unavailable)(f"{status} {error['message']}", seconds)
-
-
-def _allowed(details: Sequence[Mapping[str, Any]]) -> str:
-    """What is allowed instead of the values that were refused, as far as the answer says."""
-    allowed = "; ".join(f"{each['field']}: {each['allowed']}" for each in details if "allowed" in each)
-    return f" (allowed: {allowed})" if allowed else ""
 
 
 def _values(value: Any) -> list[Any]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import quote
 
@@ -538,6 +539,7 @@ class Operations:
         from_: str | None = None,
         to: str | None = None,
         cursor: types.Cursor | None = None,
+        filters: Mapping[str, str] | None = None,
     ) -> Request[types.EventPage]:
         """Read a page of a declared stream's events: of one key, which the parameter of its name gives, or of all."""
         return Request(
@@ -551,6 +553,7 @@ class Operations:
                 "from": from_,
                 "to": to,
                 "cursor": cursor,
+                **(filters or {}),
             },
         )
 
@@ -595,29 +598,62 @@ class Operations:
 
     @operation
     def get_event_window(
-        self, stream: str | int, *, from_: str, to: str, top: int | None = None
+        self,
+        stream: str | int,
+        *,
+        from_: str,
+        to: str,
+        top: int | None = None,
+        filters: Mapping[str, str] | None = None,
     ) -> Request[types.EventWindow]:
         """Get the totals of a declared stream in a window: by user, by each field that is counted, and sums."""
-        return Request("GET", f"/streams/{_segment(stream)}/window", query={"from": from_, "to": to, "top": top})
+        return Request(
+            "GET", f"/streams/{_segment(stream)}/window", query={"from": from_, "to": to, "top": top, **(filters or {})}
+        )
 
     @operation
     def get_event_top(
-        self, stream: str | int, *, from_: str, to: str, top: int | None = None, by: str | None = None
+        self,
+        stream: str | int,
+        *,
+        from_: str,
+        to: str,
+        top: int | None = None,
+        by: str | None = None,
+        filters: Mapping[str, str] | None = None,
     ) -> Request[types.EventTop]:
         """Get the values of one field with the most events of a declared stream in a window."""
-        return Request("GET", f"/streams/{_segment(stream)}/top", query={"from": from_, "to": to, "top": top, "by": by})
+        return Request(
+            "GET",
+            f"/streams/{_segment(stream)}/top",
+            query={"from": from_, "to": to, "top": top, "by": by, **(filters or {})},
+        )
 
     @operation
     def get_event_series(
-        self, stream: str | int, *, from_: str, to: str, step: Literal[60, 3600, 86400] | None = None
+        self,
+        stream: str | int,
+        *,
+        from_: str,
+        to: str,
+        step: Literal[60, 3600, 86400] | None = None,
+        filters: Mapping[str, str] | None = None,
     ) -> Request[types.EventSeries]:
         """Get the events and unique users of a declared stream, for each step of a window."""
-        return Request("GET", f"/streams/{_segment(stream)}/series", query={"from": from_, "to": to, "step": step})
+        return Request(
+            "GET",
+            f"/streams/{_segment(stream)}/series",
+            query={"from": from_, "to": to, "step": step, **(filters or {})},
+        )
 
     @operation
-    def count_active_event_users(self, stream: str | int, *, from_: str, to: str) -> Request[types.ActiveUsersAnswer]:
+    def count_active_event_users(
+        self, stream: str | int, *, from_: str, to: str, filters: Mapping[str, str] | None = None
+    ) -> Request[types.ActiveUsersAnswer]:
         """Get the number of users with an event of a declared stream in a window."""
-        return Request("GET", f"/streams/{_segment(stream)}/active-users", query={"from": from_, "to": to})
+        return Request(
+            "GET", f"/streams/{_segment(stream)}/active-users", query={"from": from_, "to": to, **(filters or {})}
+        )
 
     @operation
     def get_health(self) -> Request[types.HealthBody]:

@@ -80,13 +80,13 @@ class Transport(Limits, Protocol):
         ...
 
 
-def with_id_and_time(event: Event) -> Event:
-    """``event`` with a new id and the current time, unless it has its own. Without them, a retry is a new message."""
+def with_id_and_time(event: Event, id_field: str = "messageId") -> Event:
+    """``event`` with a new id and the current time, unless it has its own. Without them, a retry is a new event."""
     now = datetime.now(UTC)
     moment = int(now.timestamp() * 1000).to_bytes(6, "big").hex()
     chance = os.urandom(10).hex()
     uuid7 = f"{moment[:8]}-{moment[8:]}-7{chance[:3]}-8{chance[3:6]}-{chance[6:18]}"
-    return {"messageId": uuid7, "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **event}
+    return {id_field: uuid7, "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **event}
 
 
 Step = float | list[Event]

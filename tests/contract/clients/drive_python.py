@@ -44,6 +44,7 @@ async def send_every_frame(stage: DescribedStage) -> dict[str, list[Any]]:
         await rooms.connection.request("deleteMessage", **place)
         await rooms.connection.request("react", **place, value="\U0001f44d")
         await rooms.connection.request("unreact", **place)
+        await rooms.connection.request("sendEvents", stream="doors", events=[{"door": "front", "badge": "alice"}])
         await rooms.unfollow("kitchen")
         for action in ("history", "ping"):
             await rooms.connection.request(action, **({"roomId": "kitchen"} if action == "history" else {}))

@@ -58,6 +58,10 @@ LINES = {
     "ski skiers": "7 2025 34",
     "ski take-back": '{"resortID":7,"seasonID":2025,"dayID":34,"skierID":1201,"time":228,"liftID":15}',
     "ski vertical": "1201 --resort 7",
+    "stream events": "doors",
+    "stream send": 'doors {"door":"front","badge":"alice"}',
+    "stream top": "doors --by method",
+    "stream window": "doors",
     "unreact": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
 }
 """The arguments of commands that need some."""

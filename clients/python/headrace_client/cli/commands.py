@@ -20,8 +20,9 @@ from .export import export
 from .letters import COMMANDS
 from .login import login, logout
 from .questions import add_newest, ads, ski, with_times
-from .show import Group, Said, attachment_lines, show_json, show_rows, visible
+from .show import Group, Said, attachment_lines, show_json, visible
 from .stage import Stage, one_sentence
+from .streams import stream
 
 MESSAGE = ("timestamp", "username", "message")
 COMPLETE = "_HEADRACE_COMPLETE"
@@ -54,7 +55,7 @@ def cli(context: click.Context, /, profile: str | None, timeout: float, as_json:
     context.obj = Stage(given["http_url"], given["ws_url"], given["token"], as_json, found, settings)
 
 
-for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads):
+for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads, stream):
     cli.add_command(command)
 
 
@@ -192,12 +193,7 @@ def reactions(stage: Stage, room: str, key: str) -> None:
 
 def _show_all(stage: Stage, operation: str, room: str, key: str, columns: tuple[str, ...]) -> None:
     with stage.client() as client:
-        found = client.items(getattr(client, operation), room, key, limit=200)
-        if stage.as_json:
-            for each in found:
-                show_json(each)
-        else:
-            show_rows(list(found), columns)
+        stage.show_items([*client.items(getattr(client, operation), room, key, limit=200)], columns)
 
 
 add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")

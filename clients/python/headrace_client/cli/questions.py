@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -11,13 +13,33 @@ from typing import Any
 
 import click
 
-from .show import Group, show_json, show_rows
+from .show import Group
 from .stage import Stage
 
 CLICK = ("clickedAt", "adId", "userId", "adType")
 BATCH = 500
 RIDE_EXAMPLE = '{"resortID": 7, "seasonID": 2025, "dayID": 45, "skierID": 123, "time": 217, "liftID": 21}'
 CLICK_EXAMPLE = '{"adId": "ad-1", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z", "clickId": "c-1"}'
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(found := float(text)):
+        raise ValueError(f"{text} is no number of JSON")
+    return found
+
+
+decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
+"""Reads JSON. It refuses numbers that would make a whole request invalid."""
+
+
+def events_of(given: tuple[str, ...], such_as: str) -> list[Any]:
+    """Events that were given as JSON; "-" stands for those on standard input, one a line."""
+    lines = [line for each in given for line in (sys.stdin if each == "-" else [each])]
+    with contextlib.suppress(ValueError, RecursionError):
+        events = [decode(line) for line in lines if line.strip()]
+        if all(isinstance(each, dict) for each in events):
+            return events
+    raise click.UsageError(f"an event is a JSON object, {such_as}")
 
 
 def add_newest(
@@ -32,11 +54,7 @@ def add_newest(
         with stage.client() as client:
             found = client.items(getattr(client, operation), given[argument], limit=min(last, 200))
             items = [item for item, _ in zip(found, range(last), strict=False)][::-1]
-        if stage.as_json:
-            for each in items:
-                show_json(each)
-        else:
-            show_rows(items, columns)
+        stage.show_items(items, columns)
 
     group.command(name, help=said)(command)
 
@@ -72,11 +90,7 @@ def _take_back(group: Group, operation: str, example: str) -> None:
 
     @click.pass_obj
     def command(stage: Stage, /, events: tuple[str, ...]) -> None:
-        lines = [line for each in events for line in (sys.stdin if each == "-" else [each])]
-        try:
-            given = [json.loads(line) for line in lines if line.strip()]
-        except ValueError:
-            raise click.UsageError(f"an event is JSON, as it was sent: {example}") from None
+        given = events_of(events, f"as it was sent: {example}")
         results: list[Any] = []
         with stage.client() as client:
             for start in range(0, len(given), BATCH):

@@ -81,7 +81,8 @@ def show_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], width: 
 
 def _cell(row: Mapping[str, Any], column: str) -> str:
     attached = attachment_lines(row) if column == "message" else []
-    return "\n".join([visible(row.get(column, "")), *attached])
+    value = row.get(column, "")
+    return "\n".join([visible(", ".join(map(str, value)) if isinstance(value, list) else value), *attached])
 
 
 def show_values(answer: Mapping[str, Any]) -> None:

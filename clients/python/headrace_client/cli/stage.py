@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ import click
 from .. import Headrace, HeadraceError, Refused, SendSettings, Token, Unreachable
 from ..oauth import Renewed
 from .profiles import Profile
-from .show import show_json, show_values, visible
+from .show import show_json, show_rows, show_values, visible
 
 ANSWER_SECONDS = 40.0
 """A slice of an operator's work takes up to 28 s."""
@@ -76,13 +76,20 @@ class Stage:
         else:
             click.echo(visible(answer))
 
+    def show_items(self, items: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> None:
+        """Print items as a table with these columns, or each as JSON."""
+        if not self.as_json:
+            show_rows(items, [*columns])
+        for each in items if self.as_json else ():
+            show_json(each)
+
 
 @contextlib.contextmanager
 def one_sentence(token: Token | None = None) -> Iterator[None]:
-    """End the command with one sentence for an error of the client. ``token`` is the one that was sent."""
+    """End the command with one sentence for an error of the client or a file. ``token`` is the one that was sent."""
     try:
         yield
-    except (HeadraceError, ValueError) as error:
+    except (HeadraceError, ValueError, OSError) as error:
         sys.exit(f"headrace: {visible(_explained(error, token))}")
 
 
