@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import click
 
-from .. import AsyncHeadrace, AsyncStream, Refused, Unreachable
+from .. import AsyncHeadrace, AsyncStream
 from ..errors import error_of, explained
 from ..http import HTTP_EVENTS
 from .questions import decode
@@ -81,17 +81,22 @@ class Import:
             of["content"] = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
             opened.seek(0)
             self.lines = sum(chunk.count(b"\n") for chunk in iter(partial(opened.read, LONGEST), b""))
-        try:
-            self.kept = Kept(**json.loads(self.kept_in.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            self.kept = Kept(**of)
-            self._keep()  # before the first event is sent: the time must stay
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{self.kept_in} cannot be read: {error}") from None
-        for name, value in of.items():
-            if (known := getattr(self.kept, name)) != value:
-                what = f"{self.kept_in} is of another import: its {name} was {known!r}, and is {value!r} now"
+        self.kept = Kept(**of)
+        if self.kept_in.exists():
+            try:
+                known = Kept(**json.loads(self.kept_in.read_text(encoding="utf-8")))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{self.kept_in} cannot be read: {error}") from None
+            other = [
+                f"its {name} was {was!r}, and is {of[name]!r} now"
+                for name in of
+                if (was := getattr(known, name)) != of[name]
+            ]
+            if other and known.done:
+                what = f"{self.kept_in} is of another import: {other[0]}"
                 raise ValueError(f"{what}; give FILE another name, or delete this one to send all lines as new events")
+            self.kept = self.kept if other else known
+        self._keep()  # before the first event is sent: the time must stay
 
     async def run(self, client: AsyncHeadrace, show: Callable[[int], object]) -> None:
         """Send the lines that are not done; ``show`` gets how many are.
@@ -124,15 +129,9 @@ class Import:
                 finally:
                     for task in sending:
                         task.cancel()
+                    await asyncio.gather(*sending, return_exceptions=True)
         if not self.kept.refused:
             self.refused_in.unlink()
-
-    def forgotten(self, error: BaseException) -> bool:
-        """Whether nothing was accepted before an error that no time mends; then nothing is left beside the file."""
-        found = not self.kept.done and isinstance(error, Refused | Unreachable | ValueError)
-        for each in (self.kept_in, self.refused_in) if found else ():
-            each.unlink(missing_ok=True)
-        return found
 
     def _identified(self, line: Line) -> Line:
         """The line with an id, and with a time, unless its event has an id of its own."""
@@ -203,7 +202,10 @@ def _json_lines(file: TextIO) -> Iterator[Line]:
 def _csv_lines(file: TextIO, fields: Mapping[str, Any]) -> Iterator[Line]:
     """The events of a CSV file; empty cells are left out."""
     reader = csv.DictReader(_lines(file), restkey="a cell without a name")
-    names = list(reader.fieldnames or ())
+    try:
+        names = list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise ValueError(f"the first line is not CSV: {error}") from None
     if wrong := [name for name in names if name not in fields or names.count(name) > 1]:
         raise ValueError(f"the column {wrong[0]!r} is no field, or there twice; allowed: {', '.join(fields)}")
     # A time is a text or a number. What is only a text stays one.

@@ -51,10 +51,12 @@ def send(stage: Stage, name: str, events: tuple[str, ...]) -> None:
     given = events_of(events, f"such as {EXAMPLE}")
     with stage.client() as client:
         sent = client.stream(name).send_many(given)
-    rows: list[dict[str, Any]] = [{"eventId": each.event["eventId"], "lane": each.lane} for each in sent]
+    rows: list[dict[str, Any]] = [{"eventId": each.event["eventId"]} for each in sent]
     for row, each in zip(rows, sent, strict=True):
-        if each.error is not None:
-            row |= {"lane": "", "error": each.error if stage.as_json else explained(each.error)}
+        if each.error is None:
+            row["lane"] = each.lane
+        else:
+            row["error"] = each.error if stage.as_json else explained(each.error)
     stage.show_items(rows, ("eventId", "lane", "error"))
     sys.exit(0 if all(each.is_accepted for each in sent) else 1)
 
@@ -83,10 +85,9 @@ def _filters(_context: click.Context, _option: click.Parameter, given: tuple[str
 
 def _with_window(command: Any) -> Any:
     """Add the arguments and options of a window of a stream."""
+    options: dict[str, Any] = {"metavar": "FIELD=VALUE", "multiple": True, "callback": _filters}
     said = "Only events with this value of a field that is counted; repeatable."
-    command = click.option("--filter", "filters", metavar="FIELD=VALUE", multiple=True, callback=_filters, help=said)(
-        command
-    )
+    command = click.option("--filter", "filters", help=said, **options)(command)
     command = click.option("--top", type=click.IntRange(1), help="So many values of a field.")(command)
     return named(with_times(command))
 
@@ -123,18 +124,16 @@ def import_(stage: Stage, name: str, file: Path) -> None:
     if file.suffix.lower() not in (".csv", ".jsonl"):
         raise click.UsageError(f"FILE is {visible(file.name)}; allowed: a name that ends with .jsonl or .csv")
     url, token = stage.given(stage.http_url, "HEADRACE", "http_url").rstrip("/"), stage.needed_token()
-    began, sender = time.monotonic(), str(claims_of(stage.token_text()).get("sub", ""))
+    began = time.monotonic()
     fast = SendSettings(SendSettings.highest_rate, increase=INCREASE, retry_timeout=stage.settings.retry_timeout)
     client = AsyncHeadrace(url, token, fast, answer_seconds=ANSWER_SECONDS)
     with one_sentence(token), Progress(console=Console(stderr=True)) as progress:
-        work = Import(file, stream=name, url=url, sender=sender)
+        work = Import(file, stream=name, url=url, sender=str(claims_of(stage.token_text()).get("sub", "")))
         task = progress.add_task("lines", total=work.lines, completed=work.kept.done)
         try:
             asyncio.run(work.run(client, lambda done: progress.update(task, completed=done)))
-        except (KeyboardInterrupt, HeadraceError, ValueError) as error:
-            if not work.forgotten(error):
-                said = f"stopped after {work.kept.done:,} of {work.lines:,} lines; the same command goes on"
-                click.echo(said, err=True)
+        except (KeyboardInterrupt, HeadraceError):
+            click.echo(f"stopped after {work.kept.done:,} of {work.lines:,} lines; the same command goes on", err=True)
             raise
     kept, seconds = work.kept, round(time.monotonic() - began, 1)
     if stage.as_json:
