@@ -18,6 +18,7 @@ REPLAY_ARGS = $(RETRY_ARGS) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$
 DEMO_chat = loadtest.demo $(REPLAY_ARGS)
 DEMO_ski = loadtest.load --shape rides $(RETRY_ARGS) $(if $(RIDES),--messages "$$RIDES")
 DEMO_ads = loadtest.load --shape clicks $(RETRY_ARGS) $(if $(SECONDS),--seconds '$(SECONDS)')
+DEMO_declared = loadtest.load --stream "$$STREAM" $(RETRY_ARGS) $(if $(MESSAGES),--messages "$$MESSAGES")
 SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN") $(if $(ARGS),-- $(ARGS))
 
 # A variable that the target does not take is refused: `make cost STAGE=prod` would print the prices of dev. The help of
@@ -57,12 +58,12 @@ run: setup ## start the stage, replay a conversation, and keep running until Ctr
 	@$(FEATURES_FIT)
 	@$(STAGE) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [HTTP_URL=…]
+demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [STREAM=doors] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [HTTP_URL=…]
 	$(call count,RIDES)
 	$(call count,NODES)
 	$(call count,BROKERS)
 	@$(FEATURES_FIT)
-	@$(STAGE) $(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
+	@$(STAGE) $(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(DEMO_declared))
 
 up: setup ## start the stage without events, and print its log   [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [ARGS='--http-port 9000']
 	$(call count,NODES)
@@ -232,9 +233,9 @@ lock: setup ## refresh the lock files from the *.in files
 
 ##@ Measure
 
-load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [RATE=500] [PACED=1] [RETRY_TIMEOUT=600] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…] [STACK=headrace-dev]
+load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [STREAM=doors] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [RATE=500] [PACED=1] [RETRY_TIMEOUT=600] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…] [STACK=headrace-dev]
 	@$(FEATURES_FIT)
-	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(RATE),--rate '$(RATE)') $(if $(PACED),--paced) $(RETRY_ARGS) $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
+	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(STREAM),--stream "$$STREAM") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(RATE),--rate '$(RATE)') $(if $(PACED),--paced) $(RETRY_ARGS) $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
 
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")

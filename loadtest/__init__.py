@@ -9,6 +9,7 @@
 ``chat``     generated conversations, IRC logs and memberships, their replay
 ``ski``      lift rides and the queries about them
 ``ads``      ad clicks and the queries about them
+``declared`` events of a declared stream, made from its model, and the queries about them
 ``shapes``   the shapes of load, as data (``catalog``)
 ``runs``     a run of a shape: Locust's shape of phases, each worker's part, and the merged result
 ``users``    the Locust users
@@ -16,8 +17,8 @@
 ===========  ========================================================================================
 
 Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` ← ``sending`` ← ``samples`` ←
-``chat``, ``ski``, ``ads`` ← ``shapes`` ← ``runs`` ← ``users``, ``report`` ← the commands ``python -m loadtest.demo``,
-``python -m loadtest.load`` and ``locust -f loadtest/locustfile.py``.
+``chat``, ``ski``, ``ads``, ``declared`` ← ``shapes`` ← ``runs`` ← ``users``, ``report`` ← the commands
+``python -m loadtest.demo``, ``python -m loadtest.load`` and ``locust -f loadtest/locustfile.py``.
 """
 
 import sys
@@ -34,4 +35,5 @@ def _without_traceback(kind: type[BaseException], error: BaseException, trace: T
 
 
 sys.excepthook = _without_traceback
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clients" / "python"))  # headrace_client
+_ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(_ROOT / "clients" / "python"), str(_ROOT / "layers" / "headrace")]

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
@@ -25,7 +25,10 @@ READY_WITHIN = 120.0
 PROBLEMS = 5
 """How many problems are kept."""
 
-AnyWork = ChatWork | SkiWork | AdsWork
+if TYPE_CHECKING:
+    from loadtest.runs.declared_work import DeclaredWork
+
+    AnyWork = ChatWork | SkiWork | AdsWork | DeclaredWork
 
 
 def make_work(
@@ -40,6 +43,12 @@ def make_work(
         return SkiWork(target, phase, place, measurements, before if isinstance(before, SkiWork) else None)
     if phase.stream == "ads":
         return AdsWork(target, place, measurements, before if isinstance(before, AdsWork) else None)
+    if phase.stream != "chat":
+        # Imported here because the platform's code takes a moment, and the other streams do without.
+        from loadtest.runs.declared_work import DeclaredWork
+
+        earlier = before if isinstance(before, DeclaredWork) else None
+        return DeclaredWork(target, phase.stream, place, measurements, earlier)
     return ChatWork(target, phase, place, measurements, before if isinstance(before, ChatWork) else None)
 
 

@@ -160,3 +160,13 @@ SHAPES = {
     )
 }
 """Each shape by its name."""
+OF_STREAM = {"chat": "frames", "ski": "rides", "ads": "clicks"}
+
+
+def of_stream(name: str) -> Shape:
+    """The shape for a stream that is named; a declared one has none of its own."""
+    if name in OF_STREAM:
+        return SHAPES[OF_STREAM[name]]
+    load = Load("HttpWriter", 32, 20_000, batch=50)
+    description = "20,000 events in batches of 50, and all questions; one POST in ten comes again"
+    return Shape(name, description, (Phase("events", (load,), stream=name, repeated=0.1, paced=True),))

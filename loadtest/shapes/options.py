@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from loadtest.client.command import RETRY_TIMEOUT, count, positive
-from loadtest.shapes.catalog import SHAPES
+from loadtest.shapes.catalog import OF_STREAM, SHAPES, of_stream
 from loadtest.shapes.shape import Shape
 from localstage.client.errors import ClientError
 
@@ -23,6 +23,7 @@ def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
     """Add the options to a parser of argparse or Locust, which gets ``more`` with each of them."""
     add = partial(parser.add_argument, **more)
     add("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
+    add("--stream", default="", help="a stream instead of a shape, such as a declared one")
     add("--scale", type=positive, default=1.0, help="factor of events, seconds, users and rates")
     add("--seconds", type=positive, help="duration of the longest phase")
     add("--messages", type=count, help="events of the first phase; in proportion in the others")
@@ -40,8 +41,9 @@ def shape_of(options: Any) -> Shape:
 
     Raises:
         WrongOption: the shape has no number of events or no duration to set.
+        ClientError: no stream has the name.
     """
-    shape = SHAPES[options.shape].scaled(options.scale)
+    shape = _chosen(options).scaled(options.scale)
     try:
         if options.seconds:
             shape = shape.with_seconds(options.seconds)
@@ -54,9 +56,22 @@ def shape_of(options: Any) -> Shape:
     return shape.sent(options.paced, options.retry_timeout)
 
 
+def _chosen(options: Any) -> Shape:
+    if not options.stream:
+        return SHAPES[options.shape]
+    if options.shape != DEFAULT:
+        raise WrongOption(f"SHAPE: {options.shape!r} is not for a stream; give SHAPE or STREAM")
+    if options.stream not in OF_STREAM:
+        # Imported here because the platform's code takes a moment, and most shapes do without.
+        from loadtest.declared.events import declaration_of
+
+        declaration_of(options.stream)
+    return of_stream(options.stream)
+
+
 def arguments_of(options: Any) -> list[str]:
     """The options as arguments of another command."""
-    names = ("shape", "scale", "seconds", "messages", "rate", "results", "requests", "retry_timeout")
+    names = ("shape", "stream", "scale", "seconds", "messages", "rate", "results", "requests", "retry_timeout")
     given = ((f"--{name.replace('_', '-')}", getattr(options, name)) for name in names)
     arguments = [text for option, value in given if value not in (None, "") for text in (option, str(value))]
     return [*arguments, *(["--paced"] if options.paced else [])]

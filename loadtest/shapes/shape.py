@@ -66,7 +66,7 @@ class Phase:
     @property
     def events(self) -> str:
         """What its events are."""
-        return EVENTS[self.stream]
+        return EVENTS.get(self.stream, "events")
 
     @property
     def writes(self) -> bool:
