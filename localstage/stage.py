@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from localstage.console.pages import ConsolePages
 from localstage.core.errors import PortTaken, StageError, TemplateError
@@ -27,6 +28,7 @@ from localstage.status import StatusServer
 from localstage.template import Attributes, Live, load
 from localstage.template.custom_resources import run_custom_resources
 from localstage.template.provision import provision
+from localstage.unclaimed import say_unclaimed
 from localstage.wiring import base_environment, live_values, session_token, triggers_of, with_broker_credentials
 
 log = logging.getLogger("localstage.stage")
@@ -223,18 +225,20 @@ async def run(options: Options) -> None:
     starting = asyncio.create_task(stage.start())
     stopping = asyncio.create_task(stop.wait())
     watching: asyncio.Task[None] | None = None
+    looking: asyncio.Task[None] | None = None
     try:
         await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             log.info("stopped before it was ready")
             return
         _log_addresses(starting.result(), options.state_dir)
+        looking = asyncio.create_task(asyncio.to_thread(say_unclaimed, options.state_dir))
         watching = asyncio.create_task(stage.watch())
         await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
             watching.result()
     finally:
-        tasks = [task for task in (starting, stopping, watching) if task is not None]
+        tasks: list[asyncio.Task[Any]] = [task for task in (starting, stopping, watching, looking) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
