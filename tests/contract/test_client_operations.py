@@ -185,3 +185,13 @@ async def test_pages_since_a_position_keep_it(server: Server) -> None:
 
     assert found == ["b", "a"]
     assert [query for _, _, query, _ in server.asked] == [{"since": "p1"}, {"since": "p1", "before": "c1"}]
+
+
+async def test_pages_after_a_position_go_on_to_newer_items(server: Server) -> None:
+    newer = {**page(["b", "a"], "older"), "previous": "newer"}
+    server.answers = [(200, newer, {}), (200, page(["c"]), {})]
+    async with AsyncHeadrace(server.url, "t") as client:
+        found = [each async for each in client.items(client.list_messages, "lobby", after="c0")]
+
+    assert found == ["b", "a", "c"]
+    assert [query for _, _, query, _ in server.asked] == [{"after": "c0"}, {"cursor": "newer"}]

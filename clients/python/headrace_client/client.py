@@ -153,11 +153,15 @@ class AsyncHeadrace(Operations):
 
 
 def _of_next(page: Page[Any], query: Mapping[str, Any]) -> dict[str, Any]:
-    """The query of the page after ``page``. A cursor has the rest of the query, except a position and the filters."""
+    """The query of the page after ``page``. A cursor has the rest of the query, except a position and the filters.
+
+    A query with ``after`` goes on to newer items.
+    """
     if query.get("since") is not None:
         return {**query, "before": page["next"]}
     kept = {name: query[name] for name in ("limit", "filters") if name in query}
-    return {"cursor": page["next"], **kept}
+    newer = page.get("previous") if query.get("after") is not None else None
+    return {"cursor": newer or page["next"], **kept}
 
 
 def _with_ids(method: str, path: str, body: Any) -> Any:

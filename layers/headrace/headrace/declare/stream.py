@@ -21,7 +21,7 @@ BUILT_IN = ("chat", "ski", "ads", "probe", "unknown")
 RESERVED: tuple[str, ...] = ("event_id", "timestamp", "sender", "key", "events", "user_id", "expires_at")
 RESERVED += ("stream_key", "timestamp_sk", "time_sk", "user_sk", "shard_id")
 """Names that every event has, or that the platform keeps beside its fields."""
-PARAMETERS: tuple[str, ...] = ("from", "to", "start", "end", "top", "step", "by")
+PARAMETERS: tuple[str, ...] = ("stream", "from", "to", "start", "end", "top", "step", "by")
 PARAMETERS += ("limit", "max_bytes", "before", "after", "around", "cursor")
 """Names of parameters, which no field has by which events are read or counted."""
 COUNTS_LIMIT, SUMS_LIMIT, DAYS_LIMIT = 5, 5, 36_500

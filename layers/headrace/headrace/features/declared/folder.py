@@ -64,7 +64,7 @@ def _executed(path: Path) -> ModuleType:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # pydantic looks up the names of types there
     try:
-        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)  # noqa: S102
+        exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     except DeclarationError as error:
         raise _wrong(path, error.line, error.message) from None
     except SyntaxError as error:
