@@ -55,7 +55,7 @@ DUTIES = {
     "persist": ("archive_events", "persist_events", "send_webhooks", "tell_others"),
     "publish": ("manage_invitations", "manage_rooms", "receive_frame", "receive_http"),
     "push": ("push_live",),
-    "read": ("read_ads", "read_analytics", "read_chat", "read_frame", "read_ski"),
+    "read": ("read_ads", "read_analytics", "read_chat", "read_frame", "read_ski", "read_streams"),
 }
 """The functions of each duty, by the name of its peer in ``peers``."""
 MEASURE = """
