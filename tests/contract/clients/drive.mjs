@@ -38,6 +38,8 @@ await headrace.frame("deleteMessage", message);
 await headrace.frame("react", { ...message, value: "👍" });
 await headrace.frame("unreact", message);
 await headrace.frame("sendEvents", { stream: "doors", events: [{ door: "front", badge: "alice" }] });
+await headrace.frame("follow", { stream: "doors", key: "front" });
+await headrace.frame("unfollow", { stream: "doors", key: "front" });
 const checked = await headrace.check({ kitchen: position });
 await headrace.frame("authenticate", { token: "t" });
 headrace.close();

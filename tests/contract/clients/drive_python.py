@@ -45,6 +45,8 @@ async def send_every_frame(stage: DescribedStage) -> dict[str, list[Any]]:
         await rooms.connection.request("react", **place, value="\U0001f44d")
         await rooms.connection.request("unreact", **place)
         await rooms.connection.request("sendEvents", stream="doors", events=[{"door": "front", "badge": "alice"}])
+        for action in ("follow", "unfollow"):
+            await rooms.connection.request(action, stream="doors", key="front")
         await rooms.unfollow("kitchen")
         for action in ("history", "ping"):
             await rooms.connection.request(action, **({"roomId": "kitchen"} if action == "history" else {}))
