@@ -8,14 +8,17 @@ from functools import partial
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Hook
-from headrace.features.ads.stream import ADS, PLACE, TAKEN_BACK
+from headrace.features.ads.stream import ADS, ATTRIBUTES, PLACE, TAKEN_BACK
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import dynamodb
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 
 MakeStub = Callable[[Item], str]
 """Makes a row a stub; the ``timestampSk`` of its click, empty without one. May raise StoreUnavailable."""
-_OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHash"
+GONE = {*ATTRIBUTES.values(), *(key for each in ADS.indexes for key in (each.partition_key, each.sort_key))}
+GONE -= {ADS.partition_key, ADS.sort_key}
+"""The attributes that a stub has not."""
+_NAMES = {f"#{at}": name for at, name in enumerate(sorted(GONE))}
 
 
 def known() -> list[tuple[str, Hook]]:
@@ -59,8 +62,9 @@ def make_stub(table: DynamoTable, stub: Item) -> str:
     try:
         row = table.update(
             key_of(stub),
-            f"SET {changes}, {PLACE} = timestampSk REMOVE {_OF_CLICKS}",
+            f"SET {changes}, {PLACE} = timestampSk REMOVE {', '.join(_NAMES)}",
             values,
+            ExpressionAttributeNames=_NAMES,
             ConditionExpression="attribute_exists(timestampSk)",
             ReturnValues="UPDATED_NEW",
         )

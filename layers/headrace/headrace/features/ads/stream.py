@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, Field
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
@@ -134,6 +135,13 @@ class StampedClick(EventModel):
     sender: SenderTag = Field(alias="s", description="12 characters of base32")
 
 
+ATTRIBUTES = {name: to_camel(name) for name in StampedClick.model_fields if name != "clicked_at"}
+"""What a row has of a click, by the field: its time is in ``timestampSk``."""
+HIDDEN = {"address", "addressHash", "sender"}
+"""Fields and attributes that no answer has: an address is a person's, and the sender is in the item's ``key``."""
+_SHOWN = tuple(attribute for attribute in ATTRIBUTES.values() if attribute not in HIDDEN)
+
+
 class StampedTakeBack(EventModel):
     """In an envelope, what takes a click back."""
 
@@ -213,18 +221,11 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
     whole = _event_id(click.click_id, click.sender)
-    row: Item = {
-        "clickId": click.click_id,
-        "sender": click.sender,
-        "timestampSk": keys.timestamp_sk(clicked_at, click.click_id, click.sender),
-        "adId": click.ad_id,
-        "userId": click.user_id,
-        "adType": click.ad_type,
-        "adShardId": keys.shard_of(click.ad_id, whole, AD_SHARDS.write),
-        "bucketId": keys.bucket_id(whole, table.time_shards.write),
-    }
-    if click.address_hash is not None:
-        row["addressHash"] = click.address_hash
+    values = click.__dict__
+    row: Item = {attribute: values[name] for name, attribute in ATTRIBUTES.items() if values[name] is not None}
+    row["timestampSk"] = keys.timestamp_sk(clicked_at, click.click_id, click.sender)
+    row["adShardId"] = keys.shard_of(click.ad_id, whole, AD_SHARDS.write)
+    row["bucketId"] = keys.bucket_id(whole, table.time_shards.write)
     if table.retention_days:
         row["expiresAt"] = expires_at(clicked_at, accepted_at, max(table.retention_days, ONCE_DAYS))
     return row
@@ -241,7 +242,7 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The item that clients see of a row; it has no hash of an address."""
     key = keys.parse_timestamp_sk(row["timestampSk"])
     item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
-    return item | {name: row[name] for name in ("adId", "userId", "adType")}
+    return item | {name: row[name] for name in _SHOWN if name in row}
 
 
 def tell(before: Item | None, after: Item) -> Told | None:

@@ -155,6 +155,8 @@ class StampedRide(IncomingRide):
     sender: SenderTag = Field(description="12 characters of base32")
 
 
+HIDDEN = {"waitTime"}
+"""The field that no row and no answer has: it is accepted because some clients send it."""
 _incoming = incoming(IncomingRide)
 _stamped = stamped(StampedRide)
 

@@ -297,6 +297,8 @@ class RoomMessagePage(MessagePage):
 
 ITEM_FIELDS = tuple(name for name in MessageItem.__annotations__ if name != "key")
 """Attributes of a row that clients see under the same names."""
+HIDDEN = {UNCHECKED}
+"""The attribute that no answer has, beside keys: it is for storing alone."""
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
