@@ -10,7 +10,7 @@ from tests.unit.template_stack import ROOT
 from tests.worlds.tracked import tracked
 
 PACKAGE = ROOT / "layers" / "headrace" / "headrace"
-BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
+BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit", ROOT / "examples")
 PAGES = [*(path for path in tracked(ROOT, "*.md") if path.parent == ROOT), *tracked(ROOT / "docs", "*.md")]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "samconfig.toml")]
 COMMENTED += tracked(ROOT / "templates", "*.yaml")
