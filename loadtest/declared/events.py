@@ -6,10 +6,10 @@ import itertools
 import os
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic.alias_generators import to_camel
@@ -25,14 +25,13 @@ from localstage.template.functions import STREAMS
 
 KEYS, USERS = 20, 500
 SAMPLES = 1_000
-"""Instances that are made of a model, because each takes up to a millisecond. Events share their values, and have keys,
-users, times and ids of their own."""
+"""Instances that are made of a model, because each takes up to a millisecond. Events have their values."""
 TRIES = 1_000
 """Instances of which one must pass the stream's own check."""
 
 
 def declaration_of(name: str) -> Stream:
-    """The declared stream of that name in the folder ``streams``, or in the one that ``LOCALSTAGE_STREAMS`` names.
+    """The declared stream of that name, from the folder ``streams`` or the one that ``LOCALSTAGE_STREAMS`` names.
 
     Raises:
         ClientError: there is none, or a declaration is wrong.
@@ -42,11 +41,13 @@ def declaration_of(name: str) -> Stream:
         known = {each.name: each for each in declarations(folder)}
     except ConfigurationError as error:
         raise ClientError(str(error)) from None
-    if name in known:
-        return known[name]
-    allowed = ", ".join(["chat", "ski", "ads", *known])
-    where = f"a file in {folder} declares another, as examples/streams/doors.py does"
-    raise ClientError(f"STREAM: {name!r} is no stream; allowed: {allowed}; {where} ({STREAMS} names another folder)")
+    if name not in known:
+        allowed = ", ".join(["chat", "ski", "ads", *known])
+        where = f"a file in {folder} declares another, as examples/streams/doors.py does"
+        raise ClientError(
+            f"STREAM: {name!r} is no stream; allowed: {allowed}; {where} ({STREAMS} names another folder)"
+        )
+    return known[name]
 
 
 class Made(NamedTuple):
@@ -63,9 +64,9 @@ class Made(NamedTuple):
 
 
 class Maker:
-    """Makes events of ``stream``. Ids, keys and users contain ``name``, so answers have no events of other runs.
+    """Makes events of ``stream``, with the same values for the same ``name``. What a default says is not sent.
 
-    The values are the same for the same ``name``. A field with its default is not sent.
+    Ids, keys and users contain ``name``, so answers have no events of other runs.
     """
 
     def __init__(self, stream: Stream, name: int) -> None:
@@ -76,7 +77,8 @@ class Maker:
         self._chance, self._numbers = random.Random(name), itertools.count()
         options: dict[str, Any] = {"__use_defaults__": False, "__random_seed__": name}
         factory: Any = ModelFactory.create_factory(Events(stream).model, **options)
-        self._samples = [factory.build(**{TIME_FIELD: times.iso(0), ID_FIELD: "sample"}) for _ in range(SAMPLES)]
+        head = {TIME_FIELD: times.iso(0), ID_FIELD: "sample"}
+        self._samples = [factory.build(**head) for _ in range(SAMPLES)]
 
     def make(self, at: int) -> Made:
         """A new event of the time ``at``, microseconds since the epoch.
@@ -90,20 +92,18 @@ class Maker:
         if stream.user:
             values[stream.user] = f"user-{self._name}-{chance.randrange(USERS)}"
         for _ in range(TRIES):
-            sent = event = chance.choice(self._samples).model_copy(update=values)
-            if stream.derive is not None:
-                event = sent.model_copy(update=dict(stream.derive(sent)))
-            try:
-                if stream.check is not None:
+            sent = chance.choice(self._samples).model_copy(update=values)
+            event = sent.model_copy(update=dict(stream.derive(sent))) if stream.derive else sent
+            with suppress(Refused):
+                if stream.check:
                     stream.check(event)
-            except Refused:
-                continue
-            item = event.model_dump(by_alias=True, exclude_none=True)
-            return Made(item[TIME_FIELD], item[ID_FIELD], sent.model_dump(by_alias=True, exclude_defaults=True), item)
+                item = event.model_dump(by_alias=True, exclude_none=True)
+                as_sent = sent.model_dump(by_alias=True, exclude_defaults=True)
+                return Made(item[TIME_FIELD], item[ID_FIELD], as_sent, item)
         raise ClientError(f"the check of {stream.name} refuses {TRIES} events that are made of its model")
 
     def invalid(self, at: int) -> list[dict[str, Any]]:
-        """Events with a value that a field refuses, one for each field, and one with an unknown field."""
+        """Events that are refused: each field has a wrong value in one of them, and one has an unknown field."""
         wrong = {to_camel(name): ["no", "value"] for name in self._stream.event.model_fields} | {"noSuchField": 1}
         return [self.make(at).sent | {name: value} for name, value in wrong.items()]
 
@@ -115,20 +115,11 @@ class Totals:
     stream: Stream
     events: Sequence[Made]
 
-    @cached_property
-    def by_key(self) -> dict[str, list[Made]]:
-        """The events of each key, newest first."""
-        return self._grouped(self.stream.key)
-
-    @cached_property
-    def by_user(self) -> dict[str, list[Made]]:
-        """The events of each user, newest first; none of a stream without users."""
-        return self._grouped(self.stream.user) if self.stream.user else {}
-
-    def _grouped(self, name: str) -> dict[str, list[Made]]:
+    def by(self, field: str) -> dict[str, list[Made]]:
+        """The events of each value of a declared field, newest first; none without a field."""
         found: dict[str, list[Made]] = defaultdict(list)
-        for each in sorted(self.events, reverse=True):
-            found[each.item[to_camel(name)]].append(each)
+        for each in sorted(self.events, reverse=True) if field else ():
+            found[each.item[to_camel(field)]].append(each)
         return found
 
     @property
@@ -141,33 +132,16 @@ class Totals:
         """The totals of a window that has all events."""
         seen = [each.timestamp for each in self.events]
         found: dict[str, Any] = {"events": len(seen), "active": {"from": min(seen), "to": max(seen)}}
-        found["top"] = {name: self.top(name, name) for name in map(to_camel, self.stream.counted)}
+        found["top"] = {name: self.top(name) for name in map(to_camel, self.stream.counted)}
         found["sums"] = {name: self._sum(name) for name in map(to_camel, self.stream.sums)}
-        if self.stream.user:
-            users = self.top(to_camel(self.stream.user), USER)
-            found |= {"uniqueUsers": len(users), "topUsers": users}
-        return found
+        return found | self._users(self.events) | ({"topUsers": self.top(USER)} if self.stream.user else {})
 
-    def top(self, field: str, name: str) -> list[dict[str, Any]]:
-        """The values of ``field`` as ``name``, by number of events, most first."""
+    def top(self, by: str) -> list[dict[str, Any]]:
+        """The values of a field, or the users, by number of events, most first."""
+        field = to_camel(self.stream.user) if by == USER else by
         counts = Counter(each.item[field] for each in self.events if each.item.get(field))
-        return [
-            {name: value, "events": count}
-            for value, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-        ]
-
-    def _sum(self, field: str) -> dict[str, Any]:
-        values = [each.item[field] for each in self.events if field in each.item]
-        if not values:
-            return {"events": 0, "sum": 0, "mean": None, "min": None, "max": None}
-        total = sum(Fraction(repr(value)) for value in values)
-        return {
-            "events": len(values),
-            "sum": int(total) if total == int(total) else float(total),
-            "mean": float(total) / len(values),
-            "min": min(values),
-            "max": max(values),
-        }
+        ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        return [{by: value, "events": count} for value, count in ranked]
 
     def points(self, window: Mapping[str, str]) -> list[dict[str, Any]]:
         """A point for each minute of a window."""
@@ -175,13 +149,24 @@ class Totals:
         for each in self.events:
             minutes[_minute(each.timestamp)].append(each)
         starts = range(_minute(window["from"]), _minute(window["to"]), times.MINUTE)
-        return [
-            {"from": times.iso(start), "events": len(minutes[start]), **self._users(minutes[start])} for start in starts
-        ]
+        counts = ((start, minutes[start]) for start in starts)
+        return [{"from": times.iso(start), "events": len(seen), **self._users(seen)} for start, seen in counts]
 
-    def _users(self, events: Iterable[Made]) -> dict[str, int]:
+    def _users(self, events: Sequence[Made]) -> dict[str, int]:
         user = to_camel(self.stream.user)
         return {"uniqueUsers": len({each.item[user] for each in events})} if user else {}
+
+    def _sum(self, field: str) -> dict[str, Any]:
+        values = [Fraction(repr(each.item[field])) for each in self.events if field in each.item]
+        if not values:
+            return {"events": 0, "sum": 0, "mean": None, "min": None, "max": None}
+        numbers = {"sum": sum(values), "min": min(values), "max": max(values)}
+        mean = float(numbers["sum"]) / len(values)
+        return {"events": len(values), "mean": mean, **{name: _number(value) for name, value in numbers.items()}}
+
+
+def _number(value: Fraction | int) -> int | float:
+    return int(value) if value == int(value) else float(value)
 
 
 def _minute(timestamp: str) -> int:

@@ -28,24 +28,23 @@ class DeclaredQueries(Queries):
     def __init__(self, api: HttpApi, totals: Totals, **options: Any) -> None:
         super().__init__(api, **options)
         self._totals = totals
-        self._path = f"/streams/{totals.stream.name}"
         self._key = to_camel(totals.stream.key)
-        users = sorted(totals.by_user)
-        self._users = random.Random(len(users)).sample(users, min(SAMPLED_USERS, len(users)))
+        self._by_key, self._by_user = totals.by(totals.stream.key), totals.by(totals.stream.user)
 
     def run_counts(self) -> Findings:
         """Run the queries about counts, whose answers have what was stored 10 s before."""
-        questions = [partial(self._top, self._key, set(self._totals.by_key))]
-        if self._users:
-            questions.append(partial(self._top, USER, set(self._totals.by_user)))
-        self._ask([*questions, *(partial(self._counts, *each) for each in self._totals.by_key.items())], CLIENTS)
+        asked = [(self._key, self._by_key), *([(USER, self._by_user)] if self._by_user else [])]
+        questions = [partial(self._top, by, mine) for by, mine in asked]
+        questions += [partial(self._counts, *each) for each in self._by_key.items()]
+        self._ask(questions, CLIENTS)
         return self.findings
 
     def run_histories(self) -> Findings:
         """Read the pages of keys, of users and of all, which finds lost and unexpected events."""
-        queries = [partial(self._of_key, key, events) for key, events in self._totals.by_key.items()]
-        queries += [partial(self._of_user, user) for user in self._users]
-        self._ask([self._of_all, *queries], CLIENTS)
+        users = sorted(self._by_user)
+        sample = random.Random(len(users)).sample(users, min(SAMPLED_USERS, len(users)))
+        questions = [partial(self._of_key, *each) for each in self._by_key.items()]
+        self._ask([self._of_all, *questions, *(partial(self._of_user, user) for user in sample)], CLIENTS)
         return self.findings
 
     def _of_key(self, key: str, events: Sequence[Made]) -> None:
@@ -54,32 +53,28 @@ class DeclaredQueries(Queries):
         self.findings.account(_counted(found), _counted(expected))
 
     def _of_user(self, user: str) -> None:
-        expected = [each.item for each in self._totals.by_user[user]]
+        expected = [each.item for each in self._by_user[user]]
         self.findings.check("events of a user", user, self._walk(f"/users/{quote(user, safe='')}/events"), expected)
 
     def _of_all(self) -> None:
         """The ids of all events; other runs may have sent some of the same time."""
         found = self._walk("/events", **self._totals.window)
-        ids = [each[ID_FIELD] for each in found if each[self._key] in self._totals.by_key]
+        ids = [each[ID_FIELD] for each in found if each[self._key] in self._by_key]
         expected = [each.event_id for each in sorted(self._totals.events, reverse=True)]
         self.findings.check("events of all keys", "", ids, expected)
 
     def _walk(self, path: str, **query: str) -> list[dict[str, Any]]:
-        pages = self._api.walk(self._path + path, limit=200, **query)
+        pages = self._api.walk(f"/streams/{self._totals.stream.name}{path}", limit=200, **query)
         return [{name: value for name, value in item.items() if name != "key"} for page in pages for item in page]
 
-    def _top(self, by: str, mine: set[str]) -> None:
+    def _top(self, by: str, mine: Mapping[str, Any]) -> None:
         """The values of this run; other runs may send at the same time."""
-        expected = [each for each in self._totals.top(self._field(by), by) if each[by] in mine]
+        expected = self._totals.top(by)
 
         def ask() -> list[dict[str, Any]]:
-            answer = self._get("/top", {"by": by, "top": MOST})
-            return [each for each in answer["items"] if each[by] in mine]
+            return [each for each in self._get("/top", by=by, top=MOST)["items"] if each[by] in mine]
 
         self.findings.check("top", by, settled(ask, expected, self._patience), expected)
-
-    def _field(self, by: str) -> str:
-        return to_camel(self._totals.stream.user) if by == USER else by
 
     def _counts(self, key: str, events: Sequence[Made]) -> None:
         """The window, the minutes, and the users of one key."""
@@ -87,17 +82,16 @@ class DeclaredQueries(Queries):
         whole, points = totals.whole(), totals.points(self._totals.window)
 
         def ask() -> tuple[Any, Any]:
-            window = self._get("/window", {**of_key, "top": MOST})
-            series = self._get("/series", {**of_key, "step": "60"})
+            window, series = self._get("/window", **of_key, top=MOST), self._get("/series", **of_key, step="60")
             return {name: window.get(name) for name in whole}, series["points"]
 
         self.findings.check("counts of a key", key, settled(ask, (whole, points), self._patience), (whole, points))
-        if self._users:
-            users = self._get("/active-users", of_key)["uniqueUsers"]
+        if self._by_user:
+            users = self._get("/active-users", **of_key)["uniqueUsers"]
             self.findings.check("users of a key", key, users, whole["uniqueUsers"])
 
-    def _get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
-        return self._api.get(self._path + path, {**self._totals.window, **query})
+    def _get(self, path: str, **query: str) -> dict[str, Any]:
+        return self._api.get(f"/streams/{self._totals.stream.name}{path}", {**self._totals.window, **query})
 
 
 def _counted(items: Sequence[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:

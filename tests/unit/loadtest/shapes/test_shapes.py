@@ -79,3 +79,13 @@ def test_what_a_shape_does_not_have_cannot_be_set() -> None:
         shape("--shape", "baseline", "--seconds", "5")
     with pytest.raises(WrongOption, match="endurance has a duration"):
         shape("--shape", "endurance", "--messages", "5")
+
+
+def test_a_stream_takes_the_place_of_a_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALSTAGE_STREAMS", str(Path(__file__).parents[4] / "examples" / "streams"))
+    (doors,) = shape("--stream", "doors", "--messages", "500").phases
+
+    assert (doors.stream, doors.loads[0].events, doors.repeated, doors.events) == ("doors", 500, 0.1, "events")
+    assert shape("--stream", "ads") == SHAPES["clicks"]
+    with pytest.raises(WrongOption, match="SHAPE: 'ads' is not for a stream; give SHAPE or STREAM"):
+        shape("--stream", "doors", "--shape", "ads")

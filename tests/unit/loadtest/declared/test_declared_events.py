@@ -1,0 +1,143 @@
+"""Events that load tests make of a declared stream's model, and the answers that they expect."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from headrace.core.errors import InvalidEvent
+from headrace.declare import Event, Field, Id, Refused, Secret, Stream, User
+from headrace.features.declared.folder import declarations
+from headrace.features.declared.stream import Events
+from loadtest.declared.events import KEYS, Made, Maker, Totals, declaration_of
+from localstage.client.errors import ClientError
+from tests.unit.template_stack import ROOT
+from tests.worlds.senders import CLOCK, sender
+
+EXAMPLES = str(ROOT / "examples" / "streams")
+MINUTE = 60_000_000
+
+
+class Parcel(Event):
+    """A parcel with a field of every type."""
+
+    parcel_box: Id
+    sent_by: User
+    size: Literal["small", "large"] = "small"
+    code: Secret
+    weight: float = Field(gt=0, lt=30)
+    price: int | None = Field(default=None, ge=0, multiple_of=5)
+    name: str = Field(min_length=3, max_length=8)
+    note: str | None = None
+    next_box: Id | None = None
+    insured: bool = False
+
+
+def heavy(parcel: Parcel) -> None:
+    if parcel.weight > 20:
+        raise Refused("weight", "is too heavy", got=parcel.weight, allowed="up to 20")
+
+
+PARCELS = Stream("parcels", Parcel, key="parcel_box", counts=("size", "note"), sums=("weight", "price"), check=heavy)
+STREAMS = [*declarations(EXAMPLES), PARCELS]
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_what_is_made_of_a_model_is_accepted_with_the_values_that_are_expected(stream: Stream) -> None:
+    maker, events = Maker(stream, 7), Events(stream)
+    made = [maker.make(CLOCK.now()) for _ in range(300)]
+    accepted = [events.accept(each.sent, sender(trusted=True)).event for each in made]
+
+    for each, event in zip(made, accepted, strict=True):
+        user = {events.names["userId"]: event["userId"]} if stream.user else {}
+        stamp = {"eventId": event["eventId"], "timestamp": event["timestamp"], **user}
+        assert event["fields"] | event.get("secrets", {}) | stamp == each.item
+    assert len({each.event_id for each in made}) == 300
+    assert len(Totals(stream, made).by(stream.key)) == KEYS
+    assert any(len(each.sent) < len(each.item) for each in made) or stream.name == "sensor-readings"
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_each_invalid_event_is_refused(stream: Stream) -> None:
+    invalid = Maker(stream, 7).invalid(CLOCK.now())
+
+    assert len(invalid) == len(stream.event.model_fields) + 1
+    for each in invalid:
+        with pytest.raises(InvalidEvent):
+            Events(stream).accept(each, sender(trusted=True))
+
+
+def test_the_same_name_makes_the_same_events_and_another_one_others() -> None:
+    first, again, other = ([maker.make(0) for _ in range(20)] for maker in (Maker(PARCELS, each) for each in (7, 7, 8)))
+
+    assert first == again
+    assert not {each.event_id for each in first} & {each.event_id for each in other}
+    assert [each.item["weight"] for each in first] != [each.item["weight"] for each in other]
+
+
+def test_derived_values_are_expected_and_not_sent() -> None:
+    derived = Stream("parcels", Parcel, key="parcel_box", derive=lambda parcel: {"price": 5 * len(parcel.name)})
+
+    made = Maker(derived, 7).make(CLOCK.now())
+
+    assert made.item["price"] == 5 * len(made.item["name"]) != made.sent.get("price")
+
+
+def test_a_check_that_refuses_all_that_is_made_is_named() -> None:
+    def refuse(_: Parcel) -> None:
+        raise Refused("weight", "is never right")
+
+    with pytest.raises(ClientError, match="the check of parcels refuses 1000 events"):
+        Maker(Stream("parcels", Parcel, key="parcel_box", check=refuse), 7).make(0)
+
+
+def made(number: int, minute: int, **fields: Any) -> Made:
+    timestamp = f"2026-01-01T10:0{minute}:00.000000Z"
+    return Made(timestamp, f"e-{number}", {}, {"parcelBox": "a", "size": "small", **fields})
+
+
+def test_expected_totals_are_exact() -> None:
+    first, *others = events = [
+        made(1, 0, sentBy="u", weight=0.1, price=5),
+        made(2, 0, sentBy="v", weight=0.2),
+        made(3, 2, sentBy="u", weight=0.3, size="large"),
+    ]
+    totals = Totals(PARCELS, events)
+
+    assert totals.whole() == {
+        "events": 3,
+        "active": {"from": first.timestamp, "to": others[-1].timestamp},
+        "uniqueUsers": 2,
+        "topUsers": [{"userId": "u", "events": 2}, {"userId": "v", "events": 1}],
+        "top": {
+            "parcelBox": [{"parcelBox": "a", "events": 3}],
+            "size": [{"size": "small", "events": 2}, {"size": "large", "events": 1}],
+            "note": [],
+        },
+        "sums": {
+            "weight": {"events": 3, "sum": 0.6, "mean": 0.6 / 3, "min": 0.1, "max": 0.3},
+            "price": {"events": 1, "sum": 5, "mean": 5.0, "min": 5, "max": 5},
+        },
+    }
+    points = [(each["from"][14:16], each["events"], each["uniqueUsers"]) for each in totals.points(totals.window)]
+    assert points == [("00", 2, 2), ("01", 0, 0), ("02", 1, 1)]
+
+
+def test_an_unknown_stream_names_the_known_ones_and_where_a_declaration_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALSTAGE_STREAMS", EXAMPLES)
+
+    with pytest.raises(ClientError) as error:
+        declaration_of("roofs")
+
+    assert f"{error.value}".startswith(
+        f"STREAM: 'roofs' is no stream; allowed: chat, ski, ads, doors, sensor-readings; a file in {EXAMPLES} declares"
+    )
+
+
+def test_a_wrong_declaration_is_one_sentence(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALSTAGE_STREAMS", str(tmp_path))
+    (tmp_path / "roofs.py").write_text("STREAM = 1\n")
+
+    with pytest.raises(ClientError, match=r"streams/roofs\.py:1: STREAM is 1; allowed"):
+        declaration_of("roofs")
