@@ -36,6 +36,7 @@ settings.load_profile("long" if os.environ.get("ALL") else "short")
 
 LONG = (
     "faults/",
+    "e2e/test_declared_proof.py",
     "e2e/test_streams.py",
     "api/test_access.py",
     "api/test_frames.py",

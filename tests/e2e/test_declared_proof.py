@@ -65,6 +65,9 @@ class Sending(Unmeasured, DeclaredWork):
             queries.run_histories()
             found = queries.run_counts()
             window = api.get(f"/streams/{self._stream.name}/window", {**totals.window, "top": MOST})
+            other = DeclaredQueries(api, Totals(self._stream, self.all_accepted[1:]), patience=0)
+            assert other.run_histories().unexpected == 1  # an event that nobody expects is noticed
+            assert any("counts of a key" in wrong for wrong in other.run_counts().wrong)
         assert (found.stored, found.lost, found.unexpected, found.wrong) == (len(totals.events), 0, 0, [])
         assert {name: window.get(name) for name in whole} == whole
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from loadtest.runs.work import FAULTS
-from loadtest.shapes.catalog import SHAPES
+from loadtest.shapes.catalog import SHAPES, of_stream
 from tests.e2e.conftest import ROOT, RunningStage
 
 pytestmark = pytest.mark.timeout(240)
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(240)
 AT_ONCE = 2
 """Runs at the same time: some of them wait most of the time until counts are complete. The last of ``SHORT`` finds warm
 functions, which its rate needs."""
-SHORT = {"mixed", "rides", "clicks"}
+SHORT = {"mixed", "rides", "clicks", "doors"}
 """The shapes of ``make test``: each stream, posts and questions. The others are marked long; A page of
 the docs runs "frames"."""
 SIZES = {
@@ -44,12 +44,16 @@ SIZES = {
     "ads": ["--scale", "0.01", "--seconds", "2"],
     "rides": ["--messages", "500"],
     "clicks": ["--scale", "0.1", "--seconds", "2"],
+    "doors": ["--messages", "500"],
 }
+ALL = {**SHAPES, "doors": of_stream("doors")}
+"""The shapes, and that of a declared stream."""
 DISTRIBUTED = {"stress"}
 
 
 def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
-    command = [sys.executable, "-m", "loadtest.load", "--shape", name, *SIZES[name], "--results", str(folder / name)]
+    command = [sys.executable, "-m", "loadtest.load", "--shape" if name in SHAPES else "--stream", name]
+    command += [*SIZES[name], "--results", str(folder / name)]
     command += ["--requests", str(folder / f"{name}.csv")]
     command += ["--processes", "2"] if name in DISTRIBUTED else []
     urls = {"HTTP_URL": stage.where["http_url"], "WS_URL": stage.where["websocket_url"]}
@@ -58,6 +62,7 @@ def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.Comple
         **urls,
         "TOKEN_URL": stage.where["token_url"],
         "LOCALSTAGE_STATE_DIR": str(stage.state_dir),
+        "LOCALSTAGE_STREAMS": str(ROOT / "examples" / "streams"),
     }
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=110)
     (result,) = (folder / name).glob("*.json")
@@ -72,7 +77,7 @@ def runs(
     """The shapes of the tests that run, a few at a time; the ones that wait longest come first."""
     module = [each for each in request.session.items if each.path == request.path and hasattr(each, "callspec")]
     named = {each.callspec.params["name"] for each in module}
-    wanted = [each for each in SHAPES if each in SHORT | named]
+    wanted = [each for each in ALL if each in SHORT | named]
     folder = tmp_path_factory.mktemp("load")
     first = ["ski", "ads"]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -82,15 +87,13 @@ def runs(
         }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in SHAPES]
-)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in ALL])
 def test_a_shape_loses_nothing_and_writes_its_result(name: str, runs: dict[str, Future[Any]]) -> None:
     done, result = runs[name].result()
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert result["partial"] is False
-    assert len(result["phases"]) >= min(2, len(SHAPES[name].phases))
+    assert len(result["phases"]) >= min(2, len(ALL[name].phases))
     for phase in result["phases"]:
         sent, found = phase["sent"], phase["found"]
         assert sent["accepted"] == sent["attempted"] == found["stored"]
