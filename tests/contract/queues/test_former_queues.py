@@ -1,4 +1,4 @@
-"""What waits in persist queues that no stream has any more goes to the queues of its stream."""
+"""What waits in persist queues that no group has any more goes to other queues of the group."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.contract.rabbit import GUEST, Rabbit
 from tests.fakes.secrets import MemorySecrets
 
 SECRETS = MemorySecrets({"arn": GUEST})
-BEFORE = {"chat": 4, "ski": 1}
-AFTER = {"chat": 2, "ski": 1}
+BEFORE = {"chat": 4, "ski": 1, "declared": 2}
+AFTER = {"chat": 2, "ski": 1, "declared": 1}
 
 
 def settings(rabbit: Rabbit, groups: dict[str, int]) -> BrokerUsersSettings:
@@ -61,21 +61,23 @@ def taken(channel: BlockingChannel, queue: str) -> list[str]:
     return found
 
 
-def test_events_move_to_the_queues_of_their_streams(rabbit: Rabbit, channel: BlockingChannel) -> None:
+def test_events_move_to_the_queues_of_their_groups(rabbit: Rabbit, channel: BlockingChannel) -> None:
     for number in range(20):
         put(channel, "persist.chat.3", "chat", f"c-{number}")
     put(channel, "persist.0", "chat", "old chat")
     put(channel, "persist.0", "ski", "old ski")
     put(channel, "persist.chat.1", "chat", "stays")
+    put(channel, "persist.declared.1", "doors", "an opening")
 
     moved = empty_former_queues(settings(rabbit, AFTER), SECRETS, 20)
 
-    assert moved == {"persist.0": 2, "persist.chat.3": 20}
+    assert moved == {"persist.0": 2, "persist.chat.3": 20, "persist.declared.1": 1}
     one, two = (taken(channel, queue) for queue in persist_queues({"chat": 2}))
     assert len(one) > 1
     assert len(two) > 1
     assert sorted(one + two) == sorted([*(f"c-{number}" for number in range(20)), "old chat", "stays"])
     assert taken(channel, "persist.ski.0") == ["old ski"]
+    assert taken(channel, "persist.declared.0") == ["an opening"]
     assert empty_former_queues(settings(rabbit, AFTER), SECRETS, 20) == {}
 
 
@@ -92,7 +94,7 @@ def test_what_can_never_be_stored_moves_too_and_what_finds_no_queue_stays(
     rabbit: Rabbit, channel: BlockingChannel
 ) -> None:
     channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.2", b"not an envelope", mandatory=True)
-    put(channel, "persist.chat.3", "ski", "r-1")
+    put(channel, "persist.0", "ski", "r-1")
     channel.queue_unbind("persist.ski.0", PERSIST_EXCHANGE, "persist.ski.0")
 
     moved = empty_former_queues(settings(rabbit, AFTER), SECRETS, 20)
@@ -100,9 +102,9 @@ def test_what_can_never_be_stored_moves_too_and_what_finds_no_queue_stays(
     assert moved == {"persist.chat.2": 1}
     deadline = time.monotonic() + 20
     # A quorum queue takes a record back a moment after its reader's connection is closed.
-    while channel.queue_declare("persist.chat.3", passive=True).method.message_count == 0:
+    while channel.queue_declare("persist.0", passive=True).method.message_count == 0:
         assert time.monotonic() < deadline
-    assert taken(channel, "persist.chat.3") == ["r-1"]
+    assert taken(channel, "persist.0") == ["r-1"]
 
 
 def test_a_run_ends_in_time_and_the_next_one_goes_on(rabbit: Rabbit, channel: BlockingChannel) -> None:
