@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticUndefined, ValidationError
 
 from headrace.core.errors import ConfigurationError, FieldError, InvalidEvent
@@ -19,7 +20,7 @@ from headrace.declare import fields
 NAME = re.compile(r"[a-z][a-z0-9-]{0,29}")
 BUILT_IN = ("chat", "ski", "ads", "probe", "unknown")
 RESERVED: tuple[str, ...] = ("event_id", "timestamp", "sender", "key", "events", "user_id", "expires_at")
-RESERVED += ("stream_key", "timestamp_sk", "time_sk", "user_sk", "shard_id")
+RESERVED += ("stream_key", "timestamp_sk", "time_sk", "user_sk", "shard_id", "secret_fields")
 """Names that every event has, or that the platform keeps beside its fields."""
 PARAMETERS: tuple[str, ...] = ("stream", "from", "to", "start", "end", "top", "step", "by")
 PARAMETERS += ("limit", "max_bytes", "before", "after", "around", "cursor")
@@ -31,7 +32,7 @@ class Refused(InvalidEvent):
     """What a ``check`` raises to refuse an event: ``Refused("held_ms", "is longer than the day", allowed="…")``."""
 
     def __init__(self, field: str, message: str, *, got: object = None, allowed: str | None = None) -> None:
-        super().__init__(details=[FieldError(field, message, got, allowed)])
+        super().__init__(details=[FieldError(to_camel(field), message, got, allowed)])
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from pydantic.alias_generators import to_camel
-
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
 from headrace.features.analytics.late_events import late
 from headrace.features.declared.folder import events
-from headrace.features.declared.stream import USER, USER_INDEX, shown, stream_name
+from headrace.features.declared.stream import SECRETS, USER, USER_INDEX, shown, stream_name
 from headrace.runtime.settings import DeclaredSettings, table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import dynamodb
@@ -61,15 +59,12 @@ def _mark(rows: Sequence[Item]) -> None:
 
 
 def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
-    declared = events().get(stream_name(row))
-    secrets = [name for name in map(to_camel, declared.declared.secrets) if name in row] if declared else []
-    removed = {f"#s{at}": name for at, name in enumerate(secrets)}
+    removed = {f"#s{at}": name for at, name in enumerate([*row.get(SECRETS, ()), SECRETS] if SECRETS in row else [])}
     expression = f"SET {USER} = :name" + (f" REMOVE {', '.join(removed)}" if removed else "")
     names = {"ExpressionAttributeNames": removed} if removed else {}
     key = {name: row[name] for name in ("streamKey", "timestampSk")}
-    return table.update_if(
-        f"{USER} = :user", key, expression, {":user": target.user_id, ":name": target.pseudonym}, **names
-    )
+    values: Item = {":user": target.user_id, ":name": target.pseudonym}
+    return table.update_if(f"{USER} = :user", key, expression, values, **names)
 
 
 def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:

@@ -53,7 +53,9 @@ TIME = "timeSk"
 """What rows are ordered by across keys: the sort key of the row, and its key."""
 USER_INDEX = Index(name="UserIndex", partition_key=USER, sort_key="userSk")
 TIME_INDEX = Index(name="TimeIndex", partition_key="shardId", sort_key=TIME, sharded=True, shards=TIME_SHARDS)
-OURS = frozenset({"streamKey", "timestampSk", TIME, USER, "userSk", "shardId", "expiresAt"})
+SECRETS = "secretFields"
+"""The names of the fields of a row that are of the type ``Secret``, which go with its user."""
+OURS = frozenset({"streamKey", "timestampSk", TIME, USER, "userSk", "shardId", SECRETS, "expiresAt"})
 """The attributes of a row that are not fields of its event."""
 DERIVED_ID_LENGTH = 20
 """Characters of the id of an event that came without one: 100 bits."""
@@ -234,6 +236,8 @@ class Events:
         row["shardId"] = keys.shard_of(self.declared.name, f"{partition}#{sk}", table.time_shards.write)
         if found.user_id is not None:
             row |= {USER: found.user_id, "userSk": self.partition(row[TIME])}
+        if found.secrets:
+            row[SECRETS] = sorted(found.secrets)
         if table.retention_days:
             row["expiresAt"] = expires_at(found.timestamp, accepted_at, table.retention_days)
         return row
