@@ -36,7 +36,7 @@ BENCHES = {
     "durable": "durable --seconds 6",
     "live": "live --seconds 20",
     "first": "analytics.first_questions",
-    "declared": "declared",
+    "declared": "analytics.declared",
     "cold": "cold",
 }
 """Modules of this package with arguments, by the name of the benchmark. Sizes are such that all take about ten minutes
