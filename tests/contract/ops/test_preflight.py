@@ -38,8 +38,9 @@ SERVICES = [f"com.amazonaws.us-east-1.{name}" for name in ("sqs", "secretsmanage
 
 
 @pytest.fixture
-def ready(plays: Callable[..., None]) -> Callable[..., None]:
-    """An account in which dev can be deployed."""
+def ready(plays: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """An account in which dev can be deployed, without declared streams."""
+    monkeypatch.setattr(preflight, "STREAMS", tmp_path)
     plays(
         GetAccountSettings=quota(1000),
         DescribeBrokerInstanceOptions=offered(*ZONES),
@@ -96,10 +97,9 @@ def test_the_largest_allowed_numbers_of_queues_fit_into_stacks(ready: Callable[.
 
 
 def test_a_mistake_in_a_declaration_is_told_with_its_line_and_what_is_allowed(
-    ready: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ready: Callable[..., None], tmp_path: Path
 ) -> None:
     ready()
-    monkeypatch.setattr(preflight, "STREAMS", tmp_path)
     (tmp_path / "doors.py").write_text((EXAMPLES / "doors.py").read_text().replace('key="door"', 'key="gate"'))
 
     reason = "streams/doors.py:17: key: 'gate' is no field of Opening; allowed: door, badge, method, held_ms"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -83,3 +84,12 @@ def test_a_refused_filter_says_what_is_allowed(monkeypatch: pytest.MonkeyPatch) 
 
     assert result.exit_code == 1
     assert result.output == "headrace: invalid_request: reason is not known (allowed: reason: not_json, storable)\n"
+
+
+def test_a_stage_with_a_mistake_in_a_declaration_is_not_started(tmp_path: Path) -> None:
+    (tmp_path / "doors.py").write_text("\nSTREAM = 1\n")
+
+    result = CliRunner().invoke(cli, ["features", "all", "--streams", str(tmp_path)])
+
+    assert result.exit_code == 1
+    assert result.output == "headrace: streams/doors.py:1: STREAM is 1; allowed: STREAM = Stream(…)\n"
