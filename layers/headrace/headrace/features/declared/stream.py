@@ -230,8 +230,12 @@ class Events:
         found = _stamped(event)
         partition = self.partition(found.key)
         sk = keys.timestamp_sk(found.timestamp, found.event_id, found.sender)
-        sent = found.fields | found.secrets
-        row: Item = {name: stored(value) for name, value in sent.items() if name not in OURS}
+        sent = found.fields | found.secrets if found.secrets else found.fields
+        row: Item = {
+            name: Decimal(repr(value)) if type(value) is float else value
+            for name, value in sent.items()
+            if name not in OURS
+        }
         row |= {"streamKey": partition, "timestampSk": sk, TIME: f"{sk}{keys.SEPARATOR}{found.key}"}
         row["shardId"] = keys.shard_of(self.declared.name, f"{partition}#{sk}", table.time_shards.write)
         if found.user_id is not None:
@@ -268,11 +272,6 @@ ARCHIVED = {
     )
 }
 """The table of declared streams in the archive. Those that have one of their own are not archived."""
-
-
-def stored(value: Any) -> Any:
-    """A value as a table holds it."""
-    return Decimal(repr(value)) if type(value) is float else value
 
 
 def shown(value: Any) -> Any:
