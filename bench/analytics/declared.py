@@ -107,11 +107,12 @@ def accept_and_store(paths: dict[str, Path], rounds: int, count: int) -> list[Se
         start = time.time_ns() // 1000
         made = {name: list(events(name, range(start, start + count), number)) for name in paths}
         spent = {name: [0.0, 0.0] for name in paths}
+        turns = list(paths.items())[:: 1 if number % 2 else -1]
         for first in range(0, count, BATCH):
-            for name, path in paths.items():
+            for name, path in turns:
                 spent[name][0] += cpu(partial(path.accept, made[name][first : first + BATCH]), count)
         while any(path.bodies for path in paths.values()):
-            for name, path in paths.items():
+            for name, path in turns:
                 spent[name][1] += cpu(path.store, count)
         for name, (accepted, stored) in spent.items() if number else ():
             for found, value in zip(seen, (accepted, stored, accepted + stored), strict=True):
