@@ -20,10 +20,9 @@ from functools import partial
 from typing import Any
 
 from bench import ROOT
-from bench.analytics.first_questions import MINUTE_START, PARALLEL, SCOPE, store
-from bench.analytics.world import MINUTE, empty_cache
+from bench.analytics.first_questions import MINUTE_START, PARALLEL, store
+from bench.analytics.world import MINUTE, Environment, empty_cache
 from bench.publish import silence
-from bench.requests import answer_of, http_event
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import create_table, database, redis_cache
 from loadtest.ads.clicks import TYPES, click_of
@@ -129,12 +128,12 @@ def compared(what: str, seen: Seen, aim: str) -> list[Series]:
     return [click, declared, against]
 
 
-def windows(asking: Callable[[str], Callable[[int], float]], rounds: int) -> list[Series]:
+def windows(begin: Callable[[str], Callable[[int], float]], rounds: int) -> list[Series]:
     """Print how long each question takes, of both streams in turns; returns the numbers. The first round warms up."""
     seen: list[Seen] = [{name: [] for name in TABLES} for _ in WAYS]
     for number in range(rounds + 1):
         for name in sorted(TABLES, reverse=bool(number % 2)):
-            ask = asking(name)
+            ask = begin(name)
             for found, (_, later, _) in zip(seen, WAYS, strict=True):
                 took = statistics.median(map(ask, later))
                 found[name] += [took] if number else []
@@ -145,29 +144,18 @@ def windows(asking: Callable[[str], Callable[[int], float]], rounds: int) -> lis
     ]
 
 
-def environment(cache_port: int, hour: int, name: str) -> Callable[[int], float]:
-    """A new environment without a cache: asks for the window that is so much ``later``; returns the milliseconds."""
-    from headrace.api.router import Api, Route, http_handler
-    from headrace.core import times
-    from headrace.features.analytics.requests import TopQuery, filtered
-    from headrace.features.analytics.scanner import Scanner
-    from headrace.features.analytics.windows import Analytics, window
+def asking(cache_port: int, hour: int, name: str) -> Callable[[int], float]:
+    """Empties the cache; asks for the window that is so much ``later`` in a new environment, for milliseconds."""
+    from headrace.core.times import SystemClock
     from headrace.features.declared.reading import EventColumns
     from headrace.stage.registry import STREAMS
-    from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 
-    stream, clock, reader = STREAMS[name], times.SystemClock(), DynamoColumns(columns_client(PARALLEL))
-    columns: Any = EventColumns(reader, name) if name == "doors" else reader
-    analytics = Analytics(stream, Scanner(columns, TABLES[name], clock), redis_cache(cache_port), clock)
-    route = Route(window, query=filtered(TopQuery, stream))
-    handler = http_handler(Api({"GET /window": route}, lambda: analytics, clock))
+    adapted = partial(EventColumns, stream=name) if name == "doors" else None
+    environment = Environment(SystemClock(), cache_port, STREAMS[name], TABLES[name], adapted)
     empty_cache(cache_port)
 
     def ask(later: int) -> float:
-        asked = {"from": times.iso(HOUR_END - HOUR + later), "to": times.iso(HOUR_END + later)}
-        began = time.perf_counter()
-        answer = answer_of(handler, http_event("GET /window", SCOPE, asked))
-        took = 1000 * (time.perf_counter() - began)
+        took, _, answer = environment.ask(HOUR_END - HOUR + later, HOUR_END + later)
         if answer["totalMessages"] != hour:
             raise SystemExit(f"{name}: {answer['totalMessages']} events instead of {hour}")
         return took
@@ -193,7 +181,7 @@ def main(rounds: int, count: int, hour: int) -> list[Series]:
         evenly = range(HOUR_END - HOUR, HOUR_END + 5 * MINUTE, HOUR // hour)
         for name, table in TABLES.items():
             store(STREAMS[name], table, events(name, evenly, -1))
-        return series + windows(partial(environment, found.cache_port, hour), rounds)
+        return series + windows(partial(asking, found.cache_port, hour), rounds)
 
 
 if __name__ == "__main__":

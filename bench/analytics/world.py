@@ -38,9 +38,11 @@ def messages(start: int, micros: int, count: int, seed: int) -> Iterator[Row]:
 
 
 class Environment:
-    """An execution environment of read_analytics. All of them share a clock and a cache."""
+    """An execution environment of read_analytics, or of another ``stream``. All of them share a clock and a cache."""
 
-    def __init__(self, clock: Any, cache_port: int) -> None:
+    def __init__(
+        self, clock: Any, cache_port: int, stream: Any = None, table: str = TABLE, adapted: Any = None
+    ) -> None:
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.times import SystemClock
         from headrace.features.analytics.requests import TopQuery, filtered
@@ -49,9 +51,10 @@ class Environment:
         from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
         from headrace.streams.chat.stream import CHAT
 
-        scanner = Scanner(DynamoColumns(columns_client(SHARDS)), TABLE, clock, SHARDS)
-        self.analytics = Analytics(CHAT, scanner, redis_cache(cache_port), clock)
-        routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
+        stream, reader = stream or CHAT, DynamoColumns(columns_client(SHARDS))
+        scanner = Scanner(adapted(reader) if adapted else reader, table, clock, SHARDS)
+        self.analytics = Analytics(stream, scanner, redis_cache(cache_port), clock)
+        routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, stream))}
         self.router = http_handler(Api(routes, lambda: self.analytics, SystemClock()))
 
     def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
