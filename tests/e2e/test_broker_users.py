@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from faults.harness.services import rabbitmqctl
+from headrace.features.declared.stream import GROUP
 from headrace.features.operations.probe import PROBE
 from headrace.stage.registry import STREAMS
 from tests.e2e.clients import Client, unique, until
@@ -27,6 +28,6 @@ def test_publishers_and_mappings_are_connected_as_their_users(platform: RunningS
     found = until(lambda: connections(platform), lambda rows: PUBLISHER in {user for user, _ in rows})
 
     mappings = {name: user for user, name in found if name.startswith("localstage ")}
-    assert len(mappings) == len(STREAMS.keys() - {PROBE.name}) + LIVE_QUEUES
+    assert len(mappings) == len({each.queues for each in STREAMS.values() if each != PROBE} | {GROUP}) + LIVE_QUEUES
     assert set(mappings.values()) == {CONSUMER}
     assert {user for user, name in found if not name.startswith("localstage ")} <= {PUBLISHER, ADMINISTRATOR}

@@ -35,7 +35,7 @@ def test_a_page_sees_at_the_opened_connection_why_it_is_refused(platform: Runnin
     url, offered = platform.where["websocket_url"], ["headrace.token_expired", "headrace.forbidden"]
     tokens = {
         "headrace.token_expired": expired_token(platform),
-        "headrace.forbidden": platform.token("alice", "analytics:read"),
+        "headrace.forbidden": platform.token("alice", "ops"),
         "headrace.v1": platform.token("alice", "chat:read"),
     }
     for subprotocol, token in tokens.items():

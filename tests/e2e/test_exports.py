@@ -45,7 +45,8 @@ def exported(client: Client, target: str, seconds: float = 60.0) -> tuple[dict[s
 
 def plain(row: dict[str, Any]) -> str:
     """A row as a line shows it, to compare."""
-    return json.dumps({name: sorted(value) if isinstance(value, set) else value for name, value in row.items()})
+    shown = {name: sorted(value) if isinstance(value, set) else value for name, value in row.items()}
+    return json.dumps(shown, default=float)
 
 
 @pytest.mark.timeout(300)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.core.caller import CONNECT_SCOPES
+from headrace.core.caller import CONNECT_SCOPES, EVENTS_WRITE
 
 INVALID = {
     "none": "none",
@@ -43,6 +43,9 @@ OTHER_USERS = {
 }
 """What another user gets where it is not a refusal as ``forbidden``; an ad has no owner."""
 
+OF_THE_EXAMPLE = {"POST /streams/{stream}/events": [EVENTS_WRITE], "sendEvents": [EVENTS_WRITE]}
+"""The scopes that the stream of the example accepts, where others accept more: users send no openings of doors."""
+
 
 def accepted(http: Mapping[str, Any], websocket: Mapping[str, Any]) -> dict[str, list[str] | None]:
     """The scopes of each route and action, any of which is enough; ``None`` needs no token, ``[]`` any valid one."""
@@ -60,6 +63,7 @@ def answer(key: str, scopes: list[str] | None, granted: Iterable[str]) -> str:
     """What a valid token with the scopes ``granted`` gets: ``YES``, or the status or code of its refusal."""
     if " " not in key and not CONNECT_SCOPES.intersection(granted):
         return "403"
+    scopes = OF_THE_EXAMPLE.get(key, scopes)
     if not scopes or set(scopes).intersection(granted):
         return YES
     return "403" if " " in key else "forbidden"
