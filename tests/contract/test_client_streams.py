@@ -28,7 +28,6 @@ FIELDS = {
 DOORS = {"name": "doors", "key": "door", "schema": {"properties": FIELDS}}
 LATER = {"code": "rate_limited", "message": "later", "retryAfter": 0.001}
 NEVER = {"code": "invalid_event", "message": "door is wrong", "details": [{"field": "door", "allowed": "a name"}]}
-WINDOW = {"from": "1", "to": "2"}
 
 
 class Stage:
@@ -144,26 +143,22 @@ async def test_events_are_read_by_the_streams_own_key_or_by_user_page_after_page
 
 
 async def test_windows_are_filtered_by_fields_in_both_clients(stage: Stage) -> None:
+    asked: dict[str, dict[str, Any]] = {"window": {"top": 3, "method": "card"}, "top": {"by": "method", "userId": "al"}}
+    asked |= {"series": {"step": 60, "door": "front"}, "active_users": {"method": "card"}}
+
     def in_thread() -> None:
         with Headrace(stage.url, "t") as client:
-            doors = client.stream("doors")
-            doors.window("1", "2", top=3, method="card")
-            doors.top("1", "2", by="method", userId="al")
-            doors.series("1", "2", step=60, door="front")
-            doors.active_users("1", "2", method="card")
+            for name, query in asked.items():
+                getattr(client.stream("doors"), name)("1", "2", **query)
 
     async with AsyncHeadrace(stage.url, "t") as client:
-        doors = client.stream("doors")
-        await doors.window("1", "2", top=3, method="card")
-        await doors.top("1", "2", by="method", userId="al")
-        await doors.series("1", "2", step=60, door="front")
-        await doors.active_users("1", "2", method="card")
+        for name, query in asked.items():
+            await getattr(client.stream("doors"), name)("1", "2", **query)
     await asyncio.to_thread(in_thread)
 
-    queries = [{"top": "3", "method": "card"}, {"by": "method", "userId": "al"}, {"step": "60", "door": "front"}]
-    names = ["window", "top", "series", "active-users"]
-    expected = [*zip(names, [*queries, {"method": "card"}], strict=True)]
-    assert stage.asked == [(f"/streams/doors/{name}", WINDOW | query) for name, query in expected] * 2
+    paths = [f"/streams/doors/{name.replace('_', '-')}" for name in asked]
+    texts = [{"from": "1", "to": "2"} | {name: str(value) for name, value in each.items()} for each in asked.values()]
+    assert stage.asked == [*zip(paths, texts, strict=True)] * 2
 
 
 def names(folder: Path) -> list[str]:

@@ -16,10 +16,9 @@ from .. import AsyncHeadrace, HeadraceError, SendSettings
 from ..errors import explained
 from .importing import Import
 from .questions import events_of, with_times
-from .show import Group, show_json, visible
+from .show import Group, visible
 from .stage import ANSWER_SECONDS, Stage, claims_of, one_sentence
 
-EXAMPLE = '{"door": "front", "badge": "alice"}'
 LISTED = ("name", "text", "key", "user", "counts", "sums", "keepDays")
 INCREASE = 200.0
 """How fast an import grows faster again after a refusal: events per second, in each second."""
@@ -48,7 +47,7 @@ def send(stage: Stage, name: str, events: tuple[str, ...]) -> None:
 
     For example '{"door": "front", "badge": "alice"}'. Events that are refused are named, and the command ends with 1.
     """
-    given = events_of(events, f"such as {EXAMPLE}")
+    given = events_of(events, 'such as {"door": "front", "badge": "alice"}')
     with stage.client() as client:
         sent = client.stream(name).send_many(given)
     rows: list[dict[str, Any]] = [{"eventId": each.event["eventId"]} for each in sent]
@@ -135,11 +134,8 @@ def import_(stage: Stage, name: str, file: Path) -> None:
         except (KeyboardInterrupt, HeadraceError):
             click.echo(f"stopped after {work.kept.done:,} of {work.lines:,} lines; the same command goes on", err=True)
             raise
-    kept, seconds = work.kept, round(time.monotonic() - began, 1)
-    if stage.as_json:
-        show_json({"accepted": kept.accepted, "refused": kept.refused, "seconds": seconds})
-    else:
-        click.echo(f"accepted {kept.accepted:,}, refused {kept.refused:,}, in {seconds:,} seconds")
-    if kept.refused:
+    seconds = round(time.monotonic() - began, 1)
+    stage.show({"accepted": work.kept.accepted, "refused": work.kept.refused, "seconds": seconds})
+    if work.kept.refused:
         click.echo(f"why lines were refused: {visible(work.refused_in)}", err=True)
         sys.exit(1)
