@@ -93,7 +93,7 @@ FRAMES = {
     "react": Frame("Connection.request", 'frame("react")'),
     "unreact": Frame("Connection.request", 'frame("unreact")'),
     "sendSignal": Frame("Rooms.signal", "signal"),
-    "follow": Frame("Connection.request", 'frame("follow")'),
+    "follow": Frame("StreamFollower", 'frame("follow")', "stream events --follow"),
     "unfollow": Frame("Connection.request", 'frame("unfollow")'),
     "subscribe": Frame("Rooms.follow", "follow", "tail"),
     "check": Frame("Rooms.check", "check"),
@@ -104,7 +104,7 @@ FRAMES = {
     "authenticate": Frame("Rooms", "Headrace", "tail"),
     "pushMessages": Frame("Rooms.follow", "follow", "tail"),
     "pushChanges": Frame("Rooms.follow_user", "followUser"),
-    "pushEvents": Frame("Connection.request", 'on("events")'),
+    "pushEvents": Frame("StreamFollower", 'frame("follow")', "stream events --follow"),
     "pushSignal": Frame("Rooms", 'on("signal")'),
 }
 

@@ -25,6 +25,7 @@ from .browser import sign_in
 from .client import AsyncHeadrace, Headrace
 from .connection import ConnectionSettings
 from .errors import HeadraceError, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
+from .following import StreamFollower
 from .oauth import ClientCredentials, Grant, SignedIn, discover
 from .pace import SendSettings
 from .rooms import Rooms
@@ -55,6 +56,7 @@ __all__ = [
     "Sent",
     "SignedIn",
     "Stream",
+    "StreamFollower",
     "Token",
     "Unavailable",
     "Unreachable",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -12,11 +13,11 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from .. import AsyncHeadrace, HeadraceError, SendSettings
+from .. import AsyncHeadrace, HeadraceError, SendSettings, StreamFollower
 from ..errors import explained
 from .importing import Import
 from .questions import events_of, with_times
-from .show import Group, visible
+from .show import Group, show_json, visible
 from .stage import ANSWER_SECONDS, Stage, claims_of, one_sentence
 
 LISTED = ("name", "text", "key", "user", "counts", "sums", "keepDays")
@@ -67,13 +68,35 @@ def send(stage: Stage, name: str, events: tuple[str, ...]) -> None:
 @click.option("--from", "start", help="This time or later (ISO-8601 with a zone).")
 @click.option("--to", "end", help="Times before this one.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="So many of the newest.")
+@click.option("--follow", is_flag=True, help="Go on with new events of the key, as JSON lines, until Ctrl-C.")
+@click.option("--count", type=click.IntRange(1), help="With --follow, end after so many new events.")
 @click.pass_obj
-def events(stage: Stage, /, name: str, limit: int, **query: str | None) -> None:
+def events(stage: Stage, /, name: str, limit: int, follow: bool, count: int | None, **query: str | None) -> None:
     """Print the newest events of STREAM, the newest last."""
+    if follow and query["key"] is None:
+        raise click.UsageError("--follow needs --key: a key is followed, not a whole stream")
     with stage.client() as client:
         found = client.stream(name).items(**query, limit=min(limit, 200))
         items = [item for _, item in zip(range(limit), found, strict=False)][::-1]
     stage.show_items(items, dict.fromkeys(["timestamp", *(each for item in items for each in item if each != "key")]))
+    if follow:
+        url, token = stage.given(stage.ws_url, "WS", "ws_url"), stage.needed_token()
+        with one_sentence(token), contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(_follow(StreamFollower(url, token, name, str(query["key"])), count))
+
+
+async def _follow(follower: StreamFollower, count: int | None) -> None:
+    async with follower as events:
+        click.echo("following", err=True)
+        shown = 0
+        async for event in events:
+            if event is None:
+                click.echo("some events may be missing here; the pages have them", err=True)
+                continue
+            show_json(event)
+            shown += 1
+            if shown == count:
+                return
 
 
 def _filters(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
