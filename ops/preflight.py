@@ -16,12 +16,14 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.feature import chosen
 from headrace.core.stream import TIME_SHARDS
 from headrace.features.declared.folder import declarations
+from headrace.features.declared.stream import Events
 from headrace.stage.chosen import FEATURES
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops import replacements
 from ops.aws import NO_REGION, Stack, call
+from ops.declared import findings
 
 PARAMETERS_OF = {"TellTarget": ("", "tell"), "WebhookUrl": ("", "tell"), "Archive": ("off", "archive")}
 """The value without which a parameter does nothing while its feature is left out, and that feature."""
@@ -216,15 +218,23 @@ def named(features: str) -> list[str]:
 def streams(wanted: Plan) -> str:
     """The files of the folder streams have no mistake, and the stage has the feature of declared streams."""
     values = _updated(wanted, _parameters(wanted.stack.described())).values
-    return f"declared are {', '.join(declared(values['Features'], STREAMS)) or 'none'}"
+    names = declared(values["Features"], STREAMS)
+    for broken in findings(STREAMS):
+        raise Failed(broken)
+    return f"declared are {', '.join(names) or 'none'}"
 
 
 def declared(features: str, folder: Path) -> list[str]:
     """The names of the streams that the files of ``folder`` declare. Raises Failed."""
     try:
-        found = [each.name for each in declarations(str(folder))]
+        streams = declarations(str(folder))
     except ConfigurationError as error:
         raise Failed(str(error)) from None
+    found, template = [each.name for each in streams], TEMPLATE.read_text(encoding="utf-8")
+    for each in streams:
+        if each.table == "own" and f"{(variable := Events(each).stream.table_setting)}:" not in template:
+            needed = f"needs lines of template.yaml, with {variable}: docs/how-to/add-a-stream.md"
+            raise Failed(f'streams/{each.file}:{each.line}: table="own" {needed}')
     if found and "declared" not in named(features):
         raise Failed(f"{folder.name}/ declares {', '.join(found)}, but Features leaves declared out")
     return found

@@ -25,7 +25,7 @@ from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.settings import ObserveSettings, TellSettings
-from headrace.stage.registry import all_streams
+from headrace.stage.registry import all_streams, archived
 from headrace.storage.dynamodb.client import from_wire
 
 SPARE_SECONDS = 10.0
@@ -110,7 +110,7 @@ class Teller:
         change = record["dynamodb"]
         before = from_wire(change["OldImage"]) if "OldImage" in change else None
         after = from_wire(change["NewImage"])
-        for stream, tell in self._tells.get(frozenset(change["Keys"]), ()):
+        for stream, tell in self._tells[frozenset(change["Keys"])]:
             told = tell(before, after)
             if told is None or self._wanted.isdisjoint((told.type, stream)):
                 continue
@@ -175,7 +175,8 @@ def _calls(due: Sequence[_Due]) -> Iterator[list[_Due]]:
 def teller() -> Teller:
     """Tells the target of the settings."""
     settings, streams = TellSettings.read(), all_streams()
-    by_keys: dict[frozenset[str], list[tuple[str, Tell]]] = {}
+    # Of a table whose streams are declared no more, nothing is told.
+    by_keys: dict[frozenset[str], list[tuple[str, Tell]]] = {keys: [] for keys in archived()}
     for name, tell in tells().items():
         by_keys.setdefault(frozenset((streams[name].partition_key, streams[name].sort_key)), []).append((name, tell))
     target = target_of(settings.tell_target, lambda service: client(service, timeout=TIMEOUT))
