@@ -118,7 +118,9 @@ def test_every_route_that_takes_batches_has_the_limits_of_batches(template_stack
 
     limits = {"ThrottlingRateLimit": {"Ref": "BatchRate"}, "ThrottlingBurstLimit": {"Ref": "BatchRate"}}
     batches = {key: limit for key, limit in settings.items() if key != "GET /health"}
-    assert batches == {f"POST {path}": limits for path in paths if path.endswith(("/batch", "/take-back"))}
+    assert batches == {
+        f"POST {path}": limits for path in paths if path.endswith(("/batch", "/take-back", "{stream}/events"))
+    }
 
 
 def test_a_flood_of_health_without_a_token_is_no_smaller_than_one_of_any_route_and_uses_up_no_other(
