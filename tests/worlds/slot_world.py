@@ -84,9 +84,9 @@ class SlotWorld:
         }
 
     def put(self, row: Row) -> None:
-        """Store a row and mark the cache; other steps may run in between."""
+        """Store a row and mark the cache; other steps may run in between. A row that is there stays, as in a table."""
         key = (row["roomId"], row["timestampSk"])
-        self.rows[key] = row
+        row = self.rows.setdefault(key, row)
         now = self.clock.now()
         self.stored.setdefault(key, now)
         self.visible[key] = min(self.visible.get(key, 10**18), now + round(self.lag * times.SECOND))
