@@ -25,7 +25,8 @@ from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.settings import ObserveSettings, TellSettings
-from headrace.stage.registry import all_streams, archived
+from headrace.stage.chosen import FEATURES, parts
+from headrace.stage.registry import all_streams
 from headrace.storage.dynamodb.client import from_wire
 
 SPARE_SECONDS = 10.0
@@ -176,7 +177,9 @@ def teller() -> Teller:
     """Tells the target of the settings."""
     settings, streams = TellSettings.read(), all_streams()
     # Of a table whose streams are declared no more, nothing is told.
-    by_keys: dict[frozenset[str], list[tuple[str, Tell]]] = {keys: [] for keys in archived()}
+    by_keys: dict[frozenset[str], list[tuple[str, Tell]]] = {
+        keys: [] for tables in parts("ARCHIVED", FEATURES) for keys in tables
+    }
     for name, tell in tells().items():
         by_keys.setdefault(frozenset((streams[name].partition_key, streams[name].sort_key)), []).append((name, tell))
     target = target_of(settings.tell_target, lambda service: client(service, timeout=TIMEOUT))
