@@ -39,7 +39,7 @@ class Tables:
         names = self._dynamodb.list_tables()["TableNames"]
         assert len(names) >= 8
         rows = [
-            json.dumps([name, row], default=list)
+            json.dumps([name, row], default=str)
             for name in names
             for page in scan.paginate(TableName=name)
             for row in page["Items"]

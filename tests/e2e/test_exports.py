@@ -27,7 +27,7 @@ def rows_naming(stage: RunningStage, *people: str) -> list[dict[str, Any]]:
         for page in dynamodb.get_paginator("scan").paginate(TableName=name)
     ]
     rows = [from_wire(row) for page in pages for row in page["Items"]]
-    return [row for row in rows if any(person in json.dumps(row, default=list) for person in people)]
+    return [row for row in rows if any(person in json.dumps(row, default=str) for person in people)]
 
 
 def exported(client: Client, target: str, seconds: float = 60.0) -> tuple[dict[str, Any], list[dict[str, Any]]]:
