@@ -11,7 +11,7 @@ CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)')
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY") $(if $(FEATURES),LOCALSTAGE_FEATURES="$$FEATURES")
 OPS := STREAMS_FOLDER="$${LOCALSTAGE_STREAMS:-streams}" PYTHONPATH=layers/headrace $(PY) -m ops
-# A mistake in a declared stream is told here: with it, all functions of the stage would fail.
+# A mistake in a declared stream is reported here: with it, all functions of the stage would fail.
 FEATURES_FIT = $(if $(FEATURES)$(LOCALSTAGE_STREAMS)$(wildcard streams/*.py),$(OPS) features "$${FEATURES:-all}")
 RETRY_ARGS := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
 REPLAY_ARGS = $(RETRY_ARGS) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")

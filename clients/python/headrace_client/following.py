@@ -1,4 +1,4 @@
-"""Follows a key of a declared stream over a connection of its own."""
+"""Follows a key of a declared stream over a separate connection."""
 
 from __future__ import annotations
 

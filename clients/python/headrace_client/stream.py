@@ -177,7 +177,7 @@ class _Transport:
 
 
 def identified(event: Event) -> Event:
-    """``event``, with a new id and a time if it has no id of its own."""
+    """``event``, with a new id and a time unless it has an id."""
     if not isinstance(event, dict) or event.get("eventId") is not None:
         return event
     own = {} if event.get("timestamp") is None else {"timestamp": event["timestamp"]}

@@ -480,6 +480,8 @@ class DiscardResult(TypedDict):
 
 
 class Document(TypedDict):
+    """An OpenAPI document."""
+
     openapi: str
     info: dict[str, str]
     paths: dict[str, Any]

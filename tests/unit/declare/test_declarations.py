@@ -1,4 +1,4 @@
-"""A mistake in a declaration is told with its file, its line, and what is allowed."""
+"""A mistake in a declaration is reported with its file, its line, and what is allowed."""
 
 from __future__ import annotations
 

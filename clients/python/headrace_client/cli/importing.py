@@ -134,7 +134,7 @@ class Import:
             self.refused_in.unlink()
 
     def _identified(self, line: Line) -> Line:
-        """The line with an id, and with a time, unless its event has an id of its own."""
+        """The line with an id, and with a time, unless its event has an id."""
         if line.event.get("eventId") is not None:
             return line
         event = {**line.event, "eventId": f"{self.kept.content}-{line.number:09d}"}

@@ -42,7 +42,7 @@ class Stream:
     Windows are grouped by the key and the texts ``counts``, and sum the numbers ``sums``. Events are kept for
     ``keep_days``, or without limit if that is 0. They are sent by ``producers`` (scope events:write), or also by
     ``users`` about themselves. ``check(event)`` may raise :class:`Refused`. ``derive(event)`` returns values of fields,
-    which replace those that were sent. With ``table="own"`` the stream has a table of its own, named by the variable
+    which replace those that were sent. With ``table="own"`` the stream has a separate table, named by the variable
     ``<NAME>_TABLE``.
 
     Raises:

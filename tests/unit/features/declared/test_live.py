@@ -53,7 +53,7 @@ def world() -> World:
     return World(DOORS)
 
 
-def test_a_stream_that_nobody_follows_costs_one_read_of_the_cache(world: World) -> None:
+def test_a_stream_without_followers_costs_one_read_of_the_cache(world: World) -> None:
     world.store("front", "back")
 
     assert (world.cache.calls, world.pushed()) == (1, [])

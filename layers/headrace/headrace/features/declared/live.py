@@ -1,6 +1,6 @@
 """Pushes stored events of declared streams to connections that follow their keys, as messages of rooms are pushed.
 
-A stream that nobody follows costs one read of the cache for each batch.
+A stream without followers costs one read of the cache for each batch.
 """
 
 from __future__ import annotations

@@ -23,14 +23,13 @@ _REFUSED = {"description": "Refused: `error` has a `code`, a `message`, and `det
 
 
 class Document(TypedDict):
+    """An OpenAPI document."""
+
     openapi: str
     info: dict[str, str]
     paths: dict[str, Any]
     components: dict[str, Any]
     security: list[Any]
-
-
-"""An OpenAPI document."""
 
 
 def document(events: Events) -> Document:

@@ -247,7 +247,7 @@ class Events:
         return row
 
     def tell(self, before: Item | None, after: Item) -> Told | None:
-        """A row of this stream that was stored; its changes are erasures. Nothing is told of its secrets."""
+        """A stored row of this stream, without its secrets. Changes of rows are erasures, and are not told."""
         if before is not None or stream_name(after) != self.declared.name:
             return None
         seen = {name: value for name, value in self.item_of(after).items() if name not in self._secrets}
