@@ -1,1 +1,0 @@
-"""Measures what other users notice of an erasure (``python -m bench.erasing``)."""
