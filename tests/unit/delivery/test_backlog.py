@@ -107,6 +107,18 @@ def test_a_wait_that_is_not_shared_again_counts_no_longer() -> None:
     assert not stage.refused("events:write")
 
 
+def test_a_wait_counts_while_the_batch_that_shared_it_is_stored() -> None:
+    stage = Stage()
+    stage.store(1, 5.0, waited=2.0)  # opens connections
+    for _ in range(2):
+        stage.store(200, 25.0, waited=40.0)
+
+    stage.clock.advance(49)
+    assert stage.waits.read(["chat"]) == {"chat": 25.0}
+    stage.clock.advance(1)
+    assert stage.waits.read(["chat"]) == {"chat": 0.0}
+
+
 def test_waits_are_read_once_a_second() -> None:
     stage = Stage()
     stage.refused()

@@ -35,6 +35,9 @@ SHARE_SECONDS = 1.0
 FRESH_SECONDS = 10
 """After this time, a wait that was not shared again counts no longer: its queue may be empty. ``Retry-After`` is
 not longer either."""
+LONGEST_SECONDS = 60
+"""While a large batch is stored, its queue shares no other wait. So the wait counts for twice the time that the batch
+takes, and at most so long."""
 WAIT_SECONDS = 0.05
 """The longest that a request waits for the reading that it starts. Usually it takes 0.2 ms."""
 
@@ -49,19 +52,19 @@ class SharedWaits:
         self._cache = cache
         self._clock = clock
 
-    def write(self, queue: str, seconds: float) -> None:
-        """Share the wait of ``queue``."""
+    def write(self, queue: str, seconds: float, fresh: float = FRESH_SECONDS) -> None:
+        """Share the wait of ``queue``, which counts for ``fresh`` seconds."""
         key = _key(queue.removeprefix(PERSIST_PREFIX).rpartition(".")[0])
-        value = f"{self._clock.now()} {seconds:.1f}"
-        self._cache.run([("HSET", key, queue, value), ("EXPIRE", key, FRESH_SECONDS)])
+        until = self._clock.now() + round(min(fresh, LONGEST_SECONDS) * SECOND)
+        self._cache.run([("HSET", key, queue, f"{until} {seconds:.1f}"), ("EXPIRE", key, LONGEST_SECONDS)])
 
     def read(self, streams: Iterable[str]) -> dict[str, float]:
         """The longest wait of each stream's queues, in one round trip; 0 for a stream that is not late."""
-        names, oldest = list(streams), self._clock.now() - FRESH_SECONDS * SECOND
+        names, now = list(streams), self._clock.now()
         waits = {}
         for name, fields in zip(names, self._cache.run([("HGETALL", _key(each)) for each in names]), strict=True):
             known = [value.split() for value in fields.values()]
-            waits[name] = max((float(seconds) for at, seconds in known if int(at) > oldest), default=0.0)
+            waits[name] = max((float(seconds) for until, seconds in known if int(until) > now), default=0.0)
         return waits
 
 
@@ -100,7 +103,8 @@ class BacklogReports:
 
     def _share(self, queue: str, records: int, rate: float) -> None:
         try:
-            self._waits.write(queue, (self._depth(queue) + records) / rate)
+            fresh = max(FRESH_SECONDS, 2 * records / rate)
+            self._waits.write(queue, (self._depth(queue) + records) / rate, fresh)
         except HeadraceError as error:
             report("backlog", f"senders do not know how long events wait: {error.message}")
 
