@@ -60,22 +60,22 @@ async def stage() -> AsyncIterator[Stage]:
 
 
 async def test_a_file_is_put_to_its_address_as_it_was_signed_and_without_the_token(stage: Stage) -> None:
-    async with AsyncHeadrace(stage.url, "secret") as client:
+    async with AsyncHeadrace(stage.url, "se.cr.et") as client:
         uploaded = await client.upload("a b", b"\x89PNG", "cat.png")
 
     assert uploaded == {"id": "a2", "name": "cat.png", "type": "image/png", "bytes": 4}
-    assert stage.asked == [("/rooms/a%20b/attachments", {"type": "image/png", "bytes": 4}, "Bearer secret")]
+    assert stage.asked == [("/rooms/a%20b/attachments", {"type": "image/png", "bytes": 4}, "Bearer se.cr.et")]
     ((path, headers, data),) = stage.put
     assert (path, data) == (SIGNED, b"\x89PNG")
     assert headers.items() >= {**HEADERS, "Content-Length": "4"}.items()
     assert "Authorization" not in headers
-    assert "secret" not in str(headers)
+    assert "se.cr.et" not in str(headers)
 
 
 async def test_storage_gets_nothing_that_was_given_for_the_api(stage: Stage) -> None:
     connector = TCPConnector()
     options: dict[str, Any] = {"headers": {"X-Key": "secret"}, "cookies": {"session": "secret"}}
-    async with AsyncHeadrace(stage.url, "t", connector=connector, **options) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", connector=connector, **options) as client:
         await client.upload("lobby", b"x", "x")
         assert not connector.closed
         await client.upload("lobby", b"x", "x")
@@ -89,7 +89,7 @@ async def test_a_file_is_read_from_its_path_and_has_its_name_or_another(stage: S
     path.write_bytes(b"meow")
 
     def in_thread() -> Any:
-        with Headrace(stage.url, "t") as client:
+        with Headrace(stage.url, "h.p.s") as client:
             return client.upload("lobby", path), client.upload("lobby", path, "notes", "text/plain")
 
     named, other = await asyncio.to_thread(in_thread)
@@ -102,14 +102,14 @@ async def test_a_file_is_read_from_its_path_and_has_its_name_or_another(stage: S
 async def test_a_path_gives_a_name_that_names_can_be(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "C#\x07.txt"
     path.write_bytes(b"x")
-    async with AsyncHeadrace(stage.url, "t") as client:
+    async with AsyncHeadrace(stage.url, "h.p.s") as client:
         assert (await client.upload("lobby", path))["name"] == "C__.txt"
 
 
 @pytest.mark.parametrize("statuses", [[503, 409, 200], [500, 412], [412]])
 async def test_an_upload_is_repeated_at_one_address_and_done_once_it_arrived(stage: Stage, statuses: list[int]) -> None:
     stage.statuses, count = [*statuses], len(statuses)
-    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", FAST) as client:
         await client.upload("lobby", b"x", "x")
 
     assert (len(stage.asked), len(stage.put)) == (1, count)
@@ -117,7 +117,7 @@ async def test_an_upload_is_repeated_at_one_address_and_done_once_it_arrived(sta
 
 async def test_an_upload_that_storage_found_too_slow_is_repeated(stage: Stage) -> None:
     stage.statuses, stage.text = [400], "<Error><Code>RequestTimeout</Code></Error>"
-    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", FAST) as client:
         await client.upload("lobby", b"x", "x")
 
     assert (len(stage.asked), len(stage.put)) == (1, 2)
@@ -129,7 +129,7 @@ async def test_an_address_that_has_expired_is_asked_for_again_once(
 ) -> None:
     monkeypatch.setattr("headrace_client.client.ADDRESS_SECONDS", 0.0)
     stage.statuses = [*statuses]
-    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", FAST) as client:
         with nullcontext() if is_uploaded else pytest.raises(Refused):
             await client.upload("lobby", b"x", "x")
 
@@ -138,7 +138,7 @@ async def test_an_address_that_has_expired_is_asked_for_again_once(
 
 async def test_the_address_is_asked_for_again_after_a_temporary_error(stage: Stage) -> None:
     stage.refusals = [503, 429]
-    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", FAST) as client:
         await client.upload("lobby", b"x", "x")
 
     assert len({str(body) for _, body, _ in stage.asked}) == 1
@@ -150,7 +150,7 @@ async def test_an_upload_that_is_not_taken_is_an_error(
     stage: Stage, statuses: list[int], error: type[Exception]
 ) -> None:
     stage.statuses = statuses
-    async with AsyncHeadrace(stage.url, "t", IMPATIENT) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", IMPATIENT) as client:
         with pytest.raises(error):
             await client.upload("lobby", b"x", "x")
 
@@ -169,7 +169,7 @@ async def test_an_upload_that_is_not_taken_is_an_error(
 async def test_what_cannot_be_attached_is_refused_before_it_is_sent(
     stage: Stage, data: bytes, name: str | None, said: str
 ) -> None:
-    async with AsyncHeadrace(stage.url, "t") as client:
+    async with AsyncHeadrace(stage.url, "h.p.s") as client:
         with pytest.raises(ValueError, match=said):
             await client.upload("lobby", data, name)
 
@@ -195,17 +195,17 @@ def test_the_type_is_guessed_from_the_name(name: str, type_: str) -> None:
 
 async def test_the_attachments_of_a_message_have_new_addresses(stage: Stage) -> None:
     def in_thread() -> Any:
-        with Headrace(stage.url, "t") as client:
+        with Headrace(stage.url, "h.p.s") as client:
             return client.attachments("lobby", "2025#m#u")
 
-    async with AsyncHeadrace(stage.url, "t") as client:
+    async with AsyncHeadrace(stage.url, "h.p.s") as client:
         found = await client.attachments("lobby", "2025#m#u")
 
     assert found == await asyncio.to_thread(in_thread) == [{"id": "a2", "url": "u"}]
 
 
 async def test_the_request_for_an_address_gets_no_message_id_also_in_a_room_named_messages(stage: Stage) -> None:
-    async with AsyncHeadrace(stage.url, "t") as client:
+    async with AsyncHeadrace(stage.url, "h.p.s") as client:
         await client.request("POST", "/rooms/messages/attachments", body={"type": "text/plain", "bytes": 1})
 
     assert stage.asked[0][1] == {"type": "text/plain", "bytes": 1}

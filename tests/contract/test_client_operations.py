@@ -53,7 +53,7 @@ async def server() -> AsyncIterator[Server]:
 @pytest.mark.parametrize("failure", [(429, {"error": {"code": "rate_limited", "message": "m"}}), (503, {}), (502, "?")])
 async def test_a_message_is_repeated_under_the_same_id(failure: tuple[int, Any], server: Server) -> None:
     server.answers = [(*failure, {}), (202, {"results": [{"lane": "main"}]}, {})]
-    async with AsyncHeadrace(server.url, "t", FAST) as client:
+    async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         answer = await client.send_message("lobby", {"message": "hello"})
 
     first, second = server.asked
@@ -64,7 +64,7 @@ async def test_a_message_is_repeated_under_the_same_id(failure: tuple[int, Any],
 
 
 async def test_a_redrive_is_repeated_only_after_a_refusal_for_its_rate(server: Server) -> None:
-    async with AsyncHeadrace(server.url, "t", FAST) as client:
+    async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         server.answers = [(429, {"message": "Too Many Requests"}, {}), (503, {}, {})]
         with pytest.raises(Unavailable, match="503"):
             await client.redrive_dead_letters({"reason": "storable"})
@@ -83,7 +83,7 @@ async def test_a_request_waits_as_retry_after_and_rate_limit_say(
         await sleep(0)
 
     server.answers = [(429, {"message": "m"}, {"Retry-After": "2"}), (200, page([]), {"RateLimit": '"reads";r=0;t=5'})]
-    async with AsyncHeadrace(server.url, "t", FAST) as client:
+    async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         monkeypatch.setattr("headrace_client.client.asyncio.sleep", note)
         await client.list_resorts()
         await client.list_resorts()
@@ -94,13 +94,13 @@ async def test_a_request_waits_as_retry_after_and_rate_limit_say(
 
 async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Server, unused_tcp_port: int) -> None:
     server.answers = [(404, {"error": {"code": "not_found", "message": "there is no such room"}}, {})]
-    async with AsyncHeadrace(server.url, "t", FAST) as client:
+    async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         with pytest.raises(Refused, match="not_found: there is no such room"):
             await client.get_room("nowhere")
         server.answers = [(429, {"message": "Too Many Requests"}, {"Retry-After": "121"})]
         with pytest.raises(RateLimited):
             await client.get_room("lobby")
-    async with AsyncHeadrace(f"http://127.0.0.1:{unused_tcp_port}", "t") as client:
+    async with AsyncHeadrace(f"http://127.0.0.1:{unused_tcp_port}", "h.p.s") as client:
         with pytest.raises(Unreachable, match=str(unused_tcp_port)):
             await client.get_room("lobby")
 
@@ -113,14 +113,14 @@ async def test_another_server_at_the_address_is_named(body: str) -> None:
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
-    async with TestServer(app) as other, AsyncHeadrace(str(other.make_url("")), "t", FAST) as client:
+    async with TestServer(app) as other, AsyncHeadrace(str(other.make_url("")), "h.p.s", FAST) as client:
         with pytest.raises(Refused, match="does not answer as Headrace does"):
             await client.list_messages("lobby")
 
 
 async def test_a_client_outside_of_its_with_statement_says_so(server: Server) -> None:
     def in_thread() -> None:
-        client = Headrace(server.url, "t")
+        client = Headrace(server.url, "h.p.s")
         with pytest.raises(RuntimeError, match="with statement"):
             client.get_health()
         with client:
@@ -129,14 +129,14 @@ async def test_a_client_outside_of_its_with_statement_says_so(server: Server) ->
             client.get_health()
 
     with pytest.raises(RuntimeError, match="with statement"):
-        await AsyncHeadrace(server.url, "t", FAST).get_health()
+        await AsyncHeadrace(server.url, "h.p.s", FAST).get_health()
     await asyncio.to_thread(in_thread)
 
     assert server.asked == []
 
 
 def test_a_client_that_cannot_open_leaves_no_thread() -> None:
-    with pytest.raises(TypeError, match="no_such_option"), Headrace("http://127.0.0.1", "t", no_such_option=True):
+    with pytest.raises(TypeError, match="no_such_option"), Headrace("http://127.0.0.1", "h.p.s", no_such_option=True):
         pass
 
     assert "headrace_client" not in {each.name for each in threading.enumerate()}
@@ -144,7 +144,7 @@ def test_a_client_that_cannot_open_leaves_no_thread() -> None:
 
 @pytest.mark.parametrize("room_id", ["", ".", ".."])
 async def test_an_id_that_could_change_the_path_is_refused_before_it_is_sent(room_id: str, server: Server) -> None:
-    async with AsyncHeadrace(server.url, "t") as client:
+    async with AsyncHeadrace(server.url, "h.p.s") as client:
         with pytest.raises(ValueError, match="cannot be part of a path"):
             await client.get_room(room_id)
 
@@ -156,10 +156,10 @@ async def test_items_reads_page_after_page(server: Server) -> None:
     server.answers = [(200, each, {}) for each in [*pages, *pages]]
 
     def in_thread() -> list[Any]:
-        with Headrace(server.url, "t") as client:
+        with Headrace(server.url, "h.p.s") as client:
             return list(client.items(client.list_messages, "lobby", limit=2))
 
-    async with AsyncHeadrace(server.url, "t") as client:
+    async with AsyncHeadrace(server.url, "h.p.s") as client:
         found = [each async for each in client.items(client.list_messages, "lobby", limit=2)]
 
     assert found == await asyncio.to_thread(in_thread) == ["a", "b", "c"]
@@ -171,7 +171,7 @@ async def test_items_reads_page_after_page(server: Server) -> None:
 
 
 async def test_each_value_of_a_list_is_a_parameter_and_a_flag_is_a_word(server: Server) -> None:
-    async with AsyncHeadrace(server.url, "t") as client:
+    async with AsyncHeadrace(server.url, "h.p.s") as client:
         await client.get_vertical(7, resort=[1, 2])
         await client.request("GET", "/dead-letters", {"bodies": True})
 
@@ -180,7 +180,7 @@ async def test_each_value_of_a_list_is_a_parameter_and_a_flag_is_a_word(server: 
 
 async def test_pages_since_a_position_keep_it(server: Server) -> None:
     server.answers = [(200, page(["b"], "c1"), {}), (200, page(["a"]), {})]
-    async with AsyncHeadrace(server.url, "t") as client:
+    async with AsyncHeadrace(server.url, "h.p.s") as client:
         found = [each async for each in client.items(client.list_messages, "lobby", since="p1")]
 
     assert found == ["b", "a"]
@@ -190,7 +190,7 @@ async def test_pages_since_a_position_keep_it(server: Server) -> None:
 async def test_pages_after_a_position_go_on_to_newer_items(server: Server) -> None:
     newer = {**page(["b", "a"], "older"), "previous": "newer"}
     server.answers = [(200, newer, {}), (200, page(["c"]), {})]
-    async with AsyncHeadrace(server.url, "t") as client:
+    async with AsyncHeadrace(server.url, "h.p.s") as client:
         found = [each async for each in client.items(client.list_messages, "lobby", after="c0")]
 
     assert found == ["b", "a", "c"]

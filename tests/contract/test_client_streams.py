@@ -84,7 +84,7 @@ async def stage() -> AsyncIterator[Stage]:
 
 async def test_an_event_gets_an_id_and_stays_the_same_when_it_is_sent_again(stage: Stage) -> None:
     stage.script = [503, 429, 0, 500, 503]
-    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", FAST) as client:
         sent = await client.stream("doors").send({"door": "front"})
         await client.send_events("doors", {"events": [{"door": "front"}, {"door": "front", "eventId": "own"}]})
 
@@ -101,12 +101,15 @@ async def test_each_of_many_events_has_a_result_and_only_the_limited_are_repeate
     events = [{"door": "wrong" if number == 500 else "front", "n": number} for number in range(503)]
 
     def in_thread() -> Any:
-        with Headrace(stage.url, "t", FAST) as client, pytest.raises(NotAccepted, match=r"\(allowed: door: a name\)"):
+        with (
+            Headrace(stage.url, "h.p.s", FAST) as client,
+            pytest.raises(NotAccepted, match=r"\(allowed: door: a name\)"),
+        ):
             client.stream("doors").send({"door": "wrong"})
-        with Headrace(stage.url, "t", FAST) as client:
+        with Headrace(stage.url, "h.p.s", FAST) as client:
             return client.stream("doors").send_many(each for each in events)
 
-    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.url, "h.p.s", FAST) as client:
         sent = await client.stream("doors").send_many(events)
     assert [each["n"] for batch in stage.sent[1:] for each in batch] == [500, 501, 502, 501, 502]
     blocking = await asyncio.to_thread(in_thread)
@@ -119,10 +122,10 @@ async def test_each_of_many_events_has_a_result_and_only_the_limited_are_repeate
 
 async def test_events_are_read_by_the_streams_own_key_or_by_user_page_after_page(stage: Stage) -> None:
     def in_thread() -> list[Any]:
-        with Headrace(stage.url, "t") as client:
+        with Headrace(stage.url, "h.p.s") as client:
             return [*client.stream("doors").items(key="front", start="1", limit=1)]
 
-    async with AsyncHeadrace(stage.url, "t") as client:
+    async with AsyncHeadrace(stage.url, "h.p.s") as client:
         doors = client.stream("doors")
         found = [each async for each in doors.items(key="front", start="1", limit=1)]
         assert found == await asyncio.to_thread(in_thread) == [{"n": 1}, {"n": 2}]
@@ -147,11 +150,11 @@ async def test_windows_are_filtered_by_fields_in_both_clients(stage: Stage) -> N
     asked |= {"series": {"step": 60, "door": "front"}, "active_users": {"method": "card"}}
 
     def in_thread() -> None:
-        with Headrace(stage.url, "t") as client:
+        with Headrace(stage.url, "h.p.s") as client:
             for name, query in asked.items():
                 getattr(client.stream("doors"), name)("1", "2", **query)
 
-    async with AsyncHeadrace(stage.url, "t") as client:
+    async with AsyncHeadrace(stage.url, "h.p.s") as client:
         for name, query in asked.items():
             await getattr(client.stream("doors"), name)("1", "2", **query)
     await asyncio.to_thread(in_thread)
@@ -166,7 +169,7 @@ def names(folder: Path) -> list[str]:
 
 
 async def imported(stage: Stage, file: Path, *options: str, stream: str = "doors") -> Result:
-    environ = {"HEADRACE": stage.url, "TOKEN": "t", "HEADRACE_PROFILE": ""}
+    environ = {"HEADRACE": stage.url, "TOKEN": "h.p.s", "HEADRACE_PROFILE": ""}
     return await asyncio.to_thread(
         CliRunner().invoke, cli, [*options, "stream", "import", stream, str(file)], env=environ
     )

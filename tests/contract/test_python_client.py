@@ -27,7 +27,7 @@ async def stage() -> AsyncIterator[Stage]:
 async def test_a_followed_room_yields_new_messages_once_and_no_old_ones(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
     room.store(1)
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         said = room.store(2)
         await stage.push(said)
@@ -39,7 +39,7 @@ async def test_a_followed_room_yields_new_messages_once_and_no_old_ones(stage: S
 async def test_messages_of_any_time_that_are_stored_in_a_gap_are_fetched(stage: Stage) -> None:
     """P13."""
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await stage.push(room.store(10))
         assert await take(rooms, 1) == ["n10"]
@@ -56,7 +56,7 @@ async def test_a_lost_frame_is_noticed_at_the_next_one(stage: Stage) -> None:
     """Also the first one. A frame that is only late is not asked for."""
     room = stage.rooms["kitchen"]
     settings = ConnectionSettings(check_interval=3600.0, late_frame=0.2)
-    async with Rooms(stage.url, lambda: "t", settings=settings) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=settings) as rooms:
         await rooms.follow("kitchen")
         room.store(1)
         await stage.push(room.store(2))
@@ -74,7 +74,7 @@ async def test_a_lost_frame_is_noticed_at_the_next_one(stage: Stage) -> None:
 async def test_all_rooms_are_resumed_with_one_frame_after_a_cut(stage: Stage) -> None:
     names = [f"room {number}" for number in range(ROOMS_PER_FRAME)]
     stage.rooms = {name: Room() for name in names}
-    async with Rooms(stage.url, lambda: "t", settings=replace(FAST, check_interval=3600.0)) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=replace(FAST, check_interval=3600.0)) as rooms:
         for name in names:
             await rooms.follow(name)
         stage.frames.clear()
@@ -91,7 +91,7 @@ async def test_a_message_comes_again_when_something_of_it_is_new(stage: Stage) -
     """And not as it was before."""
     first, second, third = (f"2025-11-21T10:00:0{second}.000000Z" for second in (1, 2, 3))
     message = stage.rooms["kitchen"].store(1)
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen", since=position(1))
         for text, fields in (
             ("reacted", {"reactionsAt": first}),
@@ -113,7 +113,7 @@ async def test_a_message_comes_again_when_something_of_it_is_new(stage: Stage) -
 async def test_a_busy_room_repeats_nothing_after_nine_minutes(stage: Stage, moves: bool) -> None:
     """50 messages a second. The position moves with the frames, or stays, as while the server's cache is away."""
     delivered: list[str] = []
-    connection = Connection(stage.url, lambda: "t", FAST, opened=lambda: asyncio.sleep(0), received=lambda _frame: None)
+    connection = Connection(stage.url, "h.p.s", FAST, opened=lambda: asyncio.sleep(0), received=lambda _frame: None)
     room = ClientRoom("kitchen", position(0), connection, lambda message: delivered.append(message["key"]))
     pushed = []
     for second in range(1, 541):
@@ -141,7 +141,7 @@ async def test_following_continues_from_a_saved_position(stage: Stage, forgotten
     room.forgotten = forgotten
     for number in range(10):
         room.store(number)
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen", since=position(9))
 
         assert await take(rooms, 10 - first) == [f"n{number}" for number in range(first, 10)]
@@ -150,7 +150,7 @@ async def test_following_continues_from_a_saved_position(stage: Stage, forgotten
 
 async def test_signals_are_sent_and_reach_the_callback_and_no_messages(stage: Stage) -> None:
     signals: list[Any] = []
-    async with Rooms(stage.url, lambda: "t", settings=FAST, signal=signals.append) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST, signal=signals.append) as rooms:
         await rooms.follow("kitchen")
         await rooms.signal("kitchen", "typing", "…")
         await stage.push_frame({"type": "signal", "roomId": "kitchen", "userId": "bob", "name": "typing", "data": ""})
@@ -167,7 +167,7 @@ async def test_signals_are_sent_and_reach_the_callback_and_no_messages(stage: St
 
 async def test_a_subscription_that_was_lost_comes_back_with_the_next_check(stage: Stage) -> None:
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         room.subscribers.clear()
         await until(lambda: bool(room.subscribers))
@@ -175,7 +175,7 @@ async def test_a_subscription_that_was_lost_comes_back_with_the_next_check(stage
 
 async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage) -> None:
     stage.rooms["hall"] = Room()
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         await rooms.follow("hall")
         await rooms.unfollow("kitchen")
@@ -189,7 +189,7 @@ async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage
 async def test_every_message_is_yielded_once_despite_losses_and_repeats(stage: Stage, seed: int) -> None:
     dice = random.Random(seed)
     room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
         await rooms.follow("kitchen")
         said: list[str] = []
         missed = False

@@ -19,7 +19,7 @@ FOUND = {"timestamp": "2025-11-21T10:00:58.722861Z", "username": "bob", "message
 
 
 def headrace(*arguments: object) -> Result:
-    environ = {"HEADRACE": "http://127.0.0.1:1", "TOKEN": "t", "HEADRACE_PROFILE": "", "COLUMNS": "200"}
+    environ = {"HEADRACE": "http://127.0.0.1:1", "TOKEN": "h.p.s", "HEADRACE_PROFILE": "", "COLUMNS": "200"}
     return CliRunner().invoke(cli, [*map(str, arguments)], env=environ)
 
 

@@ -24,7 +24,7 @@ from .blocking import BlockingSender, BlockingTransport
 from .browser import sign_in
 from .client import AsyncHeadrace, Headrace
 from .connection import ConnectionSettings
-from .errors import HeadraceError, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
+from .errors import HeadraceError, NotAccepted, NoToken, RateLimited, Refused, Unavailable, Unreachable
 from .following import StreamFollower
 from .oauth import ClientCredentials, Grant, SignedIn, discover
 from .pace import SendSettings
@@ -47,6 +47,7 @@ __all__ = [
     "Headrace",
     "HeadraceError",
     "Message",
+    "NoToken",
     "NotAccepted",
     "RateLimited",
     "Refused",

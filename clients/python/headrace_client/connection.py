@@ -8,19 +8,23 @@ import json
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import aiohttp
+from yarl import URL
 
-from .errors import GATEWAY_CODES, Refused, Unavailable, Unreachable, error_of
-from .tokens import Token, token_of
+from .errors import GATEWAY_CODES, HeadraceError, NoToken, Refused, Unavailable, Unreachable, error_of
+from .session import address, opened_session, reason_of
+from .tokens import Token, given_token, token_of
 
 _log = logging.getLogger("headrace_client")
 SUBPROTOCOL = "headrace.v1"
 Frame = dict[str, Any]
+FAILURES = (aiohttp.ClientError, TimeoutError, OSError, Unavailable)
+"""After these, another connection can succeed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,10 @@ class Connection:
 
     ``opened`` runs while a connection is open and is cancelled when it ends; it begins again after a renewal of the
     token, because nothing is pushed while a token is expired. ``received`` is called with every frame that answers no
-    request.
+    request. ``options`` are those of :class:`aiohttp.ClientSession`, as for HTTP.
+
+    Raises:
+        Refused: the address or the token has another form.
     """
 
     def __init__(
@@ -60,18 +67,24 @@ class Connection:
         *,
         opened: Callable[[], Awaitable[None]],
         received: Callable[[Frame], None],
+        **options: Any,
     ) -> None:
-        self._url = url
-        self._token = token
+        self._url = address(url, "ws", "wss")
+        self._token = given_token(token)
         self._settings = settings
+        self._options = options
         self._opened = opened
         self._received = received
         self._answers: dict[str, asyncio.Future[Frame]] = {}
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
-        self._work: asyncio.Future[None] | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+        """What runs while a connection is open. An error of one of them ends the others and the connection."""
+        self._work: asyncio.Task[None] | None = None
         """Runs ``opened``."""
+        self._is_answered = self._is_refused = False
+        """Whether a request was answered on the last connection, and whether its token was refused."""
         self._expires_at = 0.0
         """When the connection's token expires, as far as answers have said: seconds of the epoch."""
         self._expiry_known = asyncio.Event()
@@ -81,23 +94,31 @@ class Connection:
         """The number of connections opened so far."""
         self.failure = "not connected"
         """The reason why no connection is open."""
-        self.refusal: Refused | None = None
-        """The error that refused the token. Set when no further connection is made."""
+        self.refusal: HeadraceError | None = None
+        """The error after which no further connection is made: a :class:`Refused`, or one with an unknown cause."""
+        self._is_ended = False
+        self._error: Exception | None = None
+        """The error of the last attempt to connect."""
 
     async def wait(self) -> None:
         """Wait until a connection is open.
 
         Raises:
-            Refused: the token or the address was refused, so no further connection is made.
+            HeadraceError: no further connection is made, as :attr:`refusal` says.
             Unreachable: the first connection did not open within ``connect_timeout``.
+            NoToken: the same, because the function gave no token.
         """
         try:
             async with asyncio.timeout(None if self.opens else self._settings.connect_timeout):
                 await self._changed.wait()
         except TimeoutError:
-            raise Unreachable(f"cannot connect to {self._url}: {self.failure}", self._url) from None
-        if self.refusal is not None:
-            raise self.refusal
+            said = f"cannot connect to {self._url}: {self.failure}"
+            raise (NoToken(said) if isinstance(self._error, NoToken) else Unreachable(said, self._url)) from self._error
+        self._check()
+
+    def _check(self) -> None:
+        if self._is_ended:
+            raise self.refusal or Refused("closed", "the client is closed")
 
     async def request(self, action: str, /, **fields: Any) -> Frame:
         """Send a frame and return its answer. Fields named ``action`` or ``requestId`` are ignored.
@@ -105,9 +126,9 @@ class Connection:
         Raises:
             Refused: the answer is a permanent error, or the token was refused.
             Unavailable: no connection, no answer within ``answer_timeout``, or a temporary error.
+            HeadraceError: no further connection is made, as :attr:`refusal` says.
         """
-        if self.refusal is not None:
-            raise self.refusal
+        self._check()
         if (socket := self._socket) is None:
             raise Unavailable(self.failure)
         self._number += 1
@@ -149,7 +170,18 @@ class Connection:
         if self._work is not None:
             self._work.cancel()
             await asyncio.wait([self._work])
-        self._work = asyncio.ensure_future(self._opened())
+        self._work = self.start(self._opened)
+
+    def start(self, work: Callable[..., Awaitable[None]], *args: Any) -> asyncio.Task[None]:
+        """Run ``work(*args)`` while the connection is open. Its error ends the client, as :attr:`refusal` says."""
+
+        async def guarded() -> None:
+            with _unknown_as_ours():
+                await work(*args)
+
+        if self._tasks is None:
+            raise RuntimeError("no connection is open")
+        return self._tasks.create_task(guarded())
 
     async def reconnect(self) -> None:
         """Close the connection, if one is open. :meth:`run` then opens another."""
@@ -157,75 +189,108 @@ class Connection:
             await self._socket.close()
 
     async def run(self) -> None:
-        """Open a connection, and another after each end, until the token is refused."""
-        tries = 0
+        """Open a connection, and another after each end, until an error that another connection would not mend.
+
+        That is a refused token, or an error that this client does not know, such as one of a program's callback.
+        """
         try:
-            async with aiohttp.ClientSession() as session:
-                while True:
-                    opens = self.opens
-                    try:
-                        await self._serve(session)
-                        self.failure = "not connected"
-                    except (aiohttp.ClientError, TimeoutError, OSError, Unavailable) as error:
-                        self.failure = str(error) or type(error).__name__
-                    tries = 1 if self.opens > opens else tries + 1
-                    # Full jitter: clients that lost their connections together must not reconnect together.
-                    longest = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries, 16))
-                    pause = random.uniform(0, longest)  # noqa: S311
-                    _log.warning("connecting to %s again in %.1f s: %s", self._url, pause, self.failure)
-                    await asyncio.sleep(pause)
-        except Refused as error:
+            with _unknown_as_ours():
+                async with opened_session(self._settings.answer_timeout, self._options) as session:
+                    await self._run(session)
+        except HeadraceError as error:
             _log.error("no further connection to %s: %s", self._url, error)
             self.refusal = error
+        finally:
+            self._is_ended = True
             self._changed.set()
 
+    async def _run(self, session: aiohttp.ClientSession) -> None:
+        tries = 0
+        while True:
+            self._is_answered = False
+            try:
+                await self._serve(session)
+            except FAILURES as error:
+                self.failure, self._error = reason_of(error), error
+            tries = 1 if self._is_answered else tries + 1
+            # Full jitter: clients that lost their connections together must not reconnect together.
+            longest = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries, 16))
+            pause = random.uniform(0, longest)  # noqa: S311
+            _log.warning("connecting to %s again in %.1f s: %s", self._url, pause, self.failure)
+            await asyncio.sleep(pause)
+
     async def _serve(self, session: aiohttp.ClientSession) -> None:
-        """Open one connection and read from it until it ends."""
-        if not self._url.startswith(("ws://", "wss://")):
-            raise Refused("invalid_url", f"{self._url} is not the address of a WebSocket; it begins with wss://")
+        """Open one connection and read from it until it ends, which is an error too."""
         _log.debug("connecting to %s", self._url)
+        token = await token_of(self._token)
+        # With the scheme of HTTP, aiohttp takes the same proxies from the environment.
+        url = URL(self._url).with_scheme("https" if self._url.lower().startswith("wss") else "http")
         try:
             # API Gateway's largest message has 128 KB, such as a page of history.
-            socket = await session.ws_connect(
-                self._url, protocols=(SUBPROTOCOL, await token_of(self._token)), max_msg_size=256 * 1024
-            )
+            socket = await session.ws_connect(url, protocols=(SUBPROTOCOL, token), max_msg_size=256 * 1024)
         except aiohttp.WSServerHandshakeError as error:
-            if error.status in GATEWAY_CODES:
-                raise Refused(GATEWAY_CODES[error.status], "the token is not accepted") from None
-            raise
-        except aiohttp.InvalidURL:
-            raise Refused("invalid_url", f"{self._url} is not the address of a WebSocket") from None
-        self._socket = socket
+            if error.status not in GATEWAY_CODES:
+                raise
+            is_last = self._is_refused or error.status != 401 or not callable(self._token)
+            self._is_refused = True
+            kind = Refused(GATEWAY_CODES[error.status], "the token is not accepted")
+            raise kind if is_last else Unavailable(str(kind)) from None
+        self._is_refused = False
         self.opens += 1
         _log.debug("connected to %s", self._url)
         self._expires_at = 0.0
         self._expiry_known.clear()
-        self._work = asyncio.ensure_future(self._opened())
-        renewing = asyncio.ensure_future(self._renew())
-        self._changed.set()
         try:
-            async for frame in socket:
-                if frame.type is aiohttp.WSMsgType.TEXT:
-                    self._receive(json.loads(frame.data))
+            async with asyncio.TaskGroup() as self._tasks:
+                try:
+                    self._socket = socket
+                    self._work = self.start(self._opened)
+                    self.start(self._renew)
+                    self._changed.set()
+                    async for frame in socket:
+                        if frame.type is aiohttp.WSMsgType.TEXT:
+                            self._receive(frame.data)
+                    raise Unavailable("the connection ended")
+                finally:
+                    self._socket = None
+                    self._changed.clear()
+                    self._fail_all("the connection ended")
+        except ExceptionGroup as group:
+            raise min(group.exceptions, key=lambda error: isinstance(error, FAILURES)) from None
         finally:
-            self._socket = None
-            self._changed.clear()
-            renewing.cancel()
-            self._work.cancel()
-            self._fail_all("the connection ended")
+            self._tasks = None
             await socket.close()
 
-    def _receive(self, frame: Frame) -> None:
+    def _receive(self, text: str) -> None:
+        try:
+            frame = json.loads(text)
+        except (ValueError, RecursionError):
+            frame = None
+        if not isinstance(frame, dict):
+            raise Unavailable("a frame that is not a JSON object")
         answer = self._answers.get(str(frame.get("requestId")))
         if "type" not in frame:
             # An error of API Gateway itself, such as throttling, does not name the request. So all requests fail.
             self._fail_all(str(frame.get("message", "refused")))
         elif answer is None:
-            self._received(frame)
+            with _unknown_as_ours():
+                self._received(frame)
         elif not answer.done():
+            self._is_answered = True
             answer.set_result(frame)
 
     def _fail_all(self, reason: str) -> None:
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(Unavailable(reason))
+
+
+@contextlib.contextmanager
+def _unknown_as_ours() -> Iterator[None]:
+    """Raise an error that is not a :class:`HeadraceError` as one. It does not end a connection, whatever its type."""
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise HeadraceError(f"following ended with an error: {type(error).__name__}: {error}") from error

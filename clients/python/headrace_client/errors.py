@@ -4,6 +4,7 @@ HeadraceError
 ├── Refused         the platform refuses a request, and would refuse it again
 ├── NotAccepted     events were not accepted; ``sent`` has the result of each
 └── Unavailable     no answer, or a temporary error
+    ├── NoToken       the function gives no token
     ├── RateLimited   too many requests
     └── Unreachable   nothing answers at the address
 """
@@ -46,6 +47,10 @@ class Unavailable(HeadraceError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class NoToken(Unavailable):
+    """The function that gives the tokens failed, or gave none. Nothing was sent."""
 
 
 class RateLimited(Unavailable):

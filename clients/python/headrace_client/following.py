@@ -17,6 +17,10 @@ REMEMBERED = 10_000
 """Events whose keys are remembered: those that come twice are yielded once."""
 
 
+class _Closed(HeadraceError):
+    """The program has closed the follower."""
+
+
 class StreamFollower:
     """New events of a declared stream with one key; iterate over it to get each once.
 
@@ -26,6 +30,7 @@ class StreamFollower:
 
     It begins when it is entered, or at ``since``, the ``position`` of an earlier follower. Iteration ends with the
     error that refuses the token, the stream or the key. Entering raises Unreachable, or Refused for the token.
+    ``options`` are those of :class:`aiohttp.ClientSession`, such as ``proxy``.
     """
 
     def __init__(
@@ -37,6 +42,7 @@ class StreamFollower:
         *,
         since: str | None = None,
         settings: ConnectionSettings | None = None,
+        **options: Any,
     ) -> None:
         self._place = {"stream": stream, "key": key}
         self.position = since
@@ -44,7 +50,7 @@ class StreamFollower:
         self._found: asyncio.Queue[Frame | HeadraceError | None] = asyncio.Queue()
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._gap, self._begun = asyncio.Event(), asyncio.Event()
-        self.connection = Connection(url, token, self._settings, opened=self._follow, received=self._receive)
+        self.connection = Connection(url, token, self._settings, opened=self._follow, received=self._receive, **options)
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> StreamFollower:
@@ -66,12 +72,16 @@ class StreamFollower:
     async def __aiter__(self) -> AsyncIterator[Frame | None]:
         while not isinstance(event := await self._found.get(), HeadraceError):
             yield event
-        raise event
+        self._found.put_nowait(event)  # another loop ends too
+        if not isinstance(event, _Closed):
+            raise event
 
     async def _run(self) -> None:
-        await self.connection.run()
-        if self.connection.refusal is not None:
-            self._found.put_nowait(self.connection.refusal)
+        try:
+            await self.connection.run()
+        finally:
+            self._found.put_nowait(self.connection.refusal or _Closed())
+            self._begun.set()
 
     async def _follow(self) -> None:
         """Follow from the position, now, after a gap, and every ``check_interval`` seconds."""

@@ -14,11 +14,11 @@ import aiohttp
 from yarl import URL
 
 from .errors import GATEWAY_CODES, RateLimited, Refused, Unavailable, Unreachable, explained
-from .tokens import Token, token_of
+from .session import CONNECT_SECONDS, Redirected, address, opened_session, reason_of
+from .tokens import Token, given_token, token_of
 
 HTTP_EVENTS = 500
 HTTP_BYTES = 4 * 1024 * 1024
-CONNECT_SECONDS = 5.0
 UPLOAD_SECONDS = 600.0
 """The timeout of an upload: a large file on a slow line takes minutes."""
 TRY_AGAIN = (408, 409, 429)
@@ -32,16 +32,20 @@ NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 class HttpTransport:
-    """The HTTP API at ``url``. ``options`` are those of :class:`aiohttp.ClientSession`, such as ``proxy``."""
+    """The HTTP API at ``url``. ``options`` are those of :class:`aiohttp.ClientSession`, such as ``proxy``.
+
+    Raises:
+        Refused: the address or the token has another form.
+    """
 
     max_events = HTTP_EVENTS
     max_bytes = HTTP_BYTES
 
     def __init__(self, url: str, token: Token, answer_seconds: float = 30.0, **options: Any) -> None:
-        self._url = url.rstrip("/")
-        self._token = token
-        timeout = aiohttp.ClientTimeout(total=answer_seconds, sock_connect=CONNECT_SECONDS)
-        self._options: dict[str, Any] = {"timeout": timeout, "trust_env": True, **options}
+        self._url = address(url, "http", "https")
+        self._token = given_token(token)
+        self._answer_seconds = answer_seconds
+        self._options = options
         self._session: aiohttp.ClientSession | None = None
         self._answered = False
         self.free_at: dict[str, float] = {}
@@ -49,7 +53,7 @@ class HttpTransport:
 
     async def open(self) -> None:
         """Open the HTTP session."""
-        self._session = aiohttp.ClientSession(**self._options)
+        self._session = opened_session(self._answer_seconds, self._options)
 
     async def close(self) -> None:
         """Close the HTTP session."""
@@ -61,12 +65,20 @@ class HttpTransport:
     ) -> tuple[int, str | None, Any]:
         """Send one request; returns the status, the header ``Retry-After`` and the JSON of the answer.
 
+        A 401 is asked again once, with what a function of tokens gives then.
+
         Raises:
-            Refused: the address is not one of an HTTP API of Headrace.
+            Refused: what answers is not an HTTP API of Headrace.
             Unavailable: no answer.
             Unreachable: no connection, and no request was answered yet.
             RuntimeError: the session is not open.
         """
+        found = await self._ask(method, path, query, body)
+        return await self._ask(method, path, query, body) if found[0] == 401 and callable(self._token) else found
+
+    async def _ask(
+        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any
+    ) -> tuple[int, str | None, Any]:
         if self._session is None:
             raise RuntimeError(NOT_OPEN)
         headers = {"authorization": f"Bearer {await token_of(self._token)}"}
@@ -80,10 +92,12 @@ class HttpTransport:
                 if answer.status < 300 and found is None:
                     raise Refused("invalid_answer", f"{self._url} does not answer as Headrace does")
                 return answer.status, answer.headers.get("Retry-After"), found
-        except aiohttp.InvalidURL:
-            raise Refused("invalid_url", f"{self._url} is not the address of an HTTP API") from None
+        except Redirected as error:
+            raise Refused("invalid_answer", f"{self._url} answers with {error}") from None
+        except aiohttp.ClientHttpProxyError as error:  # the answer of a proxy to CONNECT
+            return error.status, None, None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            said = f"no answer from {self._url}: {str(error) or type(error).__name__}"
+            said = f"no answer from {self._url}: {reason_of(error)}"
             if self._answered or not isinstance(error, NOT_CONNECTED):
                 raise Unavailable(said) from error
             raise Unreachable(said, self._url) from error
@@ -104,7 +118,7 @@ class HttpTransport:
         if self._session is None:
             raise RuntimeError(NOT_OPEN)
         options = {name: value for name, value in self._options.items() if name not in ONLY_FOR_API}
-        options |= {"connector": self._session.connector, "connector_owner": False}
+        options = {"trust_env": True, **options, "connector": self._session.connector, "connector_owner": False}
         timeout = aiohttp.ClientTimeout(total=UPLOAD_SECONDS, sock_connect=CONNECT_SECONDS)
         signed = URL(url, encoded=True)  # as it was signed
         try:
@@ -115,7 +129,7 @@ class HttpTransport:
                 status = answer.status
                 is_slow = status == 400 and TOO_SLOW in await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unavailable(f"no answer to an upload: {str(error) or type(error).__name__}") from error
+            raise Unavailable(f"no answer to an upload: {reason_of(error)}") from error
         if is_slow or status in TRY_AGAIN or status >= 500:
             raise Unavailable(f"{status} to an upload")
         if status != 412 and status >= 300:
@@ -155,7 +169,8 @@ def checked(status: int, retry_after: str | None, found: Any) -> Any:
         return found
     error = found.get("error") if isinstance(found, dict) else None
     if not isinstance(error, dict):  # an error of API Gateway or a proxy
-        message = error or (found.get("message", "") if isinstance(found, dict) else "")
+        said = found.get("message") if isinstance(found, dict) else None
+        message = error or said or f"the answer has the status {status}"
         error = {"code": GATEWAY_CODES.get(status, str(status)), "message": message}
     if status != 429 and status < 500:
         raise Refused(error["code"], explained(error))

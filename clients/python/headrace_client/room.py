@@ -106,6 +106,7 @@ class Room:
             return False
         self._resuming, self._is_behind, self._buffered = True, False, self._buffered or []
         self._links.clear()  # the answer has all frames that came before the request
+        self.is_waiting = False
         return True
 
     async def take(self, found: Mapping[str, Any] | None) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .channel import Channel
 from .connection import Connection, ConnectionSettings, Frame
-from .errors import RateLimited, Refused, Unavailable, Unreachable, error_of
+from .errors import HeadraceError, RateLimited, Refused, Unavailable, error_of
 from .room import Room
 from .tokens import Token
 from .types import MessageItem
@@ -21,9 +21,9 @@ ROOMS_PER_FRAME = 20
 
 @dataclass(frozen=True)
 class _End:
-    """The end of the changes of a user: a refusal, or none."""
+    """The end of the changes of a user: its error, or none if the program has closed the client."""
 
-    error: Refused | None
+    error: HeadraceError | None
 
 
 class Rooms:
@@ -31,8 +31,9 @@ class Rooms:
 
     ``token`` gives the access token of each connection. ``refused`` is called with the room id and the error when a
     followed room may no longer be read, and ``signal`` with each signal, such as "is typing": a frame with its
-    ``roomId``, ``userId``, ``name`` and ``data``. Iteration ends when a token is refused; ``connection.refusal`` has
-    the error.
+    ``roomId``, ``userId``, ``name`` and ``data``. Iteration raises the error that ends it, such as a :class:`Refused`
+    of a token; what a callback raises is the cause of one. ``options`` are those of :class:`aiohttp.ClientSession`,
+    such as ``proxy``.
     """
 
     def __init__(
@@ -43,32 +44,38 @@ class Rooms:
         settings: ConnectionSettings | None = None,
         refused: Callable[[str, Refused], object] | None = None,
         signal: Callable[[Frame], object] | None = None,
+        **options: Any,
     ) -> None:
         self._settings = settings or ConnectionSettings()
         self._refused = refused
         self._signal = signal
         self._messages: asyncio.Queue[Any] = asyncio.Queue()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: asyncio.Task[None] | None = None
         self.rooms: dict[str, Room] = {}
         self._changes: asyncio.Queue[Any] | None = None
         """What :meth:`changes` yields, and then an :class:`_End`."""
         self.channel: Channel | None = None
         """The channel of the user, if it is followed."""
-        self.connection = Connection(url, token, self._settings, opened=self._follow_again, received=self._receive)
+        self.connection = Connection(
+            url, token, self._settings, opened=self._follow_again, received=self._receive, **options
+        )
 
     async def __aenter__(self) -> Rooms:
-        self._start(self._run())
+        self._running = asyncio.create_task(self._run())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in [*self._tasks]:
-            task.cancel()
+        if self._running is not None:
+            self._running.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await task
+                await self._running
 
     async def __aiter__(self) -> AsyncIterator[MessageItem]:
         while (message := await self._messages.get()) is not None:
             yield message
+        self._messages.put_nowait(None)  # another loop ends too
+        if self.connection.refusal is not None:
+            raise self.connection.refusal
 
     async def follow(self, room_id: str, since: str | None = None) -> None:
         """Follow a room from now on, or from a position: ``rooms[room_id].position`` of an earlier client.
@@ -104,10 +111,9 @@ class Rooms:
             async with contextlib.aclosing(rooms.changes("alice")) as changes:
                 async for change in changes: ...
 
-        It ends when a token is refused; ``connection.refusal`` has the error.
-
         Raises:
-            Refused: the user may not be followed, or no longer.
+            Refused: the user may not be followed, or no longer, or a token is refused.
+            HeadraceError: following ended with another error, which is the cause.
             Unreachable: the first connection did not open within ``connect_timeout``.
         """
         found = self._changes = asyncio.Queue[Any]()
@@ -128,21 +134,21 @@ class Rooms:
                 await self.connection.request("unsubscribe", userId=channel.room_id)
 
     async def _begin(self, room: Room, since: str | None) -> None:
-        while True:
-            try:
+        try:
+            while True:
                 await self.connection.wait()
-                await room.subscribe()
-                if since is not None:
-                    await self._resume([room])
-            except RateLimited as error:
-                await asyncio.sleep(error.pause())
-            except (Unreachable, Refused):
-                self._drop(room)
-                raise
-            except Unavailable:
-                await asyncio.sleep(self._settings.first_pause)
-            else:
-                return
+                try:
+                    await room.subscribe()
+                    if since is not None:
+                        await self._resume([room])
+                    return
+                except RateLimited as error:
+                    await asyncio.sleep(error.pause())
+                except Unavailable:
+                    await asyncio.sleep(self._settings.first_pause)
+        except HeadraceError:
+            self._drop(room)
+            raise
 
     async def unfollow(self, room_id: str) -> None:
         """Stop following a room."""
@@ -187,7 +193,7 @@ class Rooms:
         finally:
             self._messages.put_nowait(None)
             if self._changes is not None:
-                self._changes.put_nowait(_End(None))
+                self._changes.put_nowait(_End(self.connection.refusal))
 
     async def _follow_again(self) -> None:
         """Resume all followed rooms, now and then at least every ``check_interval`` seconds."""
@@ -271,10 +277,10 @@ class Rooms:
         if not (is_change or frame.get("type") == "messages") or room is None:
             return
         if room.receive(frame):
-            self._start(self._close_gap(room))
+            self.connection.start(self._close_gap, room)
         elif room.has_hole and not room.is_waiting:
             room.is_waiting = True
-            self._start(self._close_hole(room))
+            self.connection.start(self._close_hole, room)
 
     async def _close_hole(self, room: Room) -> None:
         """Wait a moment for a frame that may only be late; then ask for it."""
@@ -288,8 +294,3 @@ class Rooms:
             await self._resume([room])
         except Unavailable:
             await self.connection.reconnect()  # the next connection resumes
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

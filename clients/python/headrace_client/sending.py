@@ -218,12 +218,14 @@ class Sender:
             return checked(sent) if raise_for_errors else sent
 
 
-def over_http(url: str, token: Token, settings: SendSettings | None = None, *, answer_seconds: float = 30.0) -> Sender:
+def over_http(
+    url: str, token: Token, settings: SendSettings | None = None, *, answer_seconds: float = 30.0, **options: Any
+) -> Sender:
     """A sender over HTTP, with batches of several events. ``token`` gives the access token for each request.
 
-    ``answer_seconds`` is the timeout of a request.
+    ``answer_seconds`` is the timeout of a request. ``options`` are those of :class:`aiohttp.ClientSession`.
     """
-    return Sender(HttpTransport(url, token, answer_seconds), settings)
+    return Sender(HttpTransport(url, token, answer_seconds, **options), settings)
 
 
 def over_websocket(
@@ -232,9 +234,13 @@ def over_websocket(
     settings: SendSettings | None = None,
     *,
     connection: ConnectionSettings | None = None,
+    **options: Any,
 ) -> Sender:
-    """A sender over one WebSocket, which is opened again after each end. ``token`` is called for each connection."""
-    return Sender(SocketTransport(url, token, connection or ConnectionSettings()), settings)
+    """A sender over one WebSocket, which is opened again after each end. ``token`` is called for each connection.
+
+    ``options`` are those of :class:`aiohttp.ClientSession`.
+    """
+    return Sender(SocketTransport(url, token, connection or ConnectionSettings(), **options), settings)
 
 
 def checked(sent: list[Sent]) -> list[Sent]:

@@ -22,10 +22,10 @@ class SocketTransport:
     max_events = FRAME_EVENTS
     max_bytes = FRAME_BYTES
 
-    def __init__(self, url: str, token: Token, settings: ConnectionSettings) -> None:
+    def __init__(self, url: str, token: Token, settings: ConnectionSettings, **options: Any) -> None:
         self._settings = settings
         self._connection = Connection(
-            url, token, settings, opened=lambda: asyncio.sleep(0), received=lambda _frame: None
+            url, token, settings, opened=lambda: asyncio.sleep(0), received=lambda _frame: None, **options
         )
         self._running: asyncio.Task[None] | None = None
 

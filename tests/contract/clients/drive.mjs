@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 const { Headrace } = await import(pathToFileURL(`${process.argv[2]}/dist/index.js`));
 const { httpUrl, wsUrl, calls } = JSON.parse(readFileSync(0, "utf8"));
 // A new token each time: the one that expires is renewed by another.
-const headrace = new Headrace({ httpUrl, wsUrl, token: () => "t", settings: { retryTimeout: 1 } });
+const headrace = new Headrace({ httpUrl, wsUrl, token: () => "h.p.s", settings: { retryTimeout: 1 } });
 const answers = {};
 for (const [operation, parameters] of calls) {
   answers[operation] = await headrace.request(operation, parameters);
@@ -41,6 +41,6 @@ await headrace.frame("sendEvents", { stream: "doors", events: [{ door: "front", 
 await headrace.frame("follow", { stream: "doors", key: "front" });
 await headrace.frame("unfollow", { stream: "doors", key: "front" });
 const checked = await headrace.check({ kitchen: position });
-await headrace.frame("authenticate", { token: "t" });
+await headrace.frame("authenticate", { token: "h.p.s" });
 headrace.close();
 console.log(JSON.stringify({ answers, messages, changes, signals, lane, checked }));

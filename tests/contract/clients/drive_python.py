@@ -16,7 +16,7 @@ FAST = SendSettings(retry_timeout=0.001)
 async def ask_everything(stage: DescribedStage) -> dict[str, Any]:
     """The answer to each operation, which is made with the method of its name."""
     answers = {}
-    async with AsyncHeadrace(stage.http_url, "t", FAST) as client:
+    async with AsyncHeadrace(stage.http_url, "h.p.s", FAST) as client:
         for key, operation in stage.operations.items():
             arguments = {snake(name): value for name, value in stage.arguments(operation).items()}
             answers[key] = await getattr(client, snake(operation["operationId"]))(**arguments)
@@ -28,7 +28,7 @@ async def ask_everything(stage: DescribedStage) -> dict[str, Any]:
 async def send_every_frame(stage: DescribedStage) -> dict[str, list[Any]]:
     """What reaches the program."""
     got: dict[str, list[Any]] = {"messages": [], "changes": [], "signals": []}
-    async with Rooms(stage.ws_url, "t", signal=got["signals"].append) as rooms:
+    async with Rooms(stage.ws_url, "h.p.s", signal=got["signals"].append) as rooms:
         await rooms.follow("kitchen")
         position = str(rooms.rooms["kitchen"].position)
         async for message in rooms:
@@ -56,6 +56,6 @@ async def send_every_frame(stage: DescribedStage) -> dict[str, list[Any]]:
             while "authenticate" not in stage.asked:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     events: list[Any] = [{"roomId": "kitchen", "message": text} for text in ("one", "two")]
-    async with over_websocket(stage.ws_url, "t") as sender:
+    async with over_websocket(stage.ws_url, "h.p.s") as sender:
         assert [each.lane for each in await sender.send(events)] == ["main", "main"]
     return got

@@ -128,7 +128,7 @@ async def test_a_command_asks_the_operations_that_the_table_names(command: str) 
         for key, answer in ENDED.items():
             examples = stage.operations[key]["responses"]["200"]["content"]["application/json"]["examples"]
             examples["ok"]["value"] |= answer
-        environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "t"}
+        environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "h.p.s"}
         line = [*command.split(), *LINES.get(command, "").split()]
         result = await asyncio.to_thread(CliRunner().invoke, cli, line, env=environ)
 
@@ -152,7 +152,7 @@ async def test_both_clients_ask_each_operation_as_described_without_its_optional
             asked[key] = {each["name"]: str(given[each["name"]]) for each in required}
         (tmp_path / "ask.mjs").write_text(
             f'import {{ Headrace }} from "{client}/dist/index.js";\n'
-            f'const headrace = new Headrace({{ httpUrl: "{stage.http_url}", wsUrl: "", token: "t" }});\n'
+            f'const headrace = new Headrace({{ httpUrl: "{stage.http_url}", wsUrl: "", token: "h.p.s" }});\n'
             f"for (const [key, given] of Object.entries({json.dumps(asked)})) await headrace.request(key, given);\n"
             "headrace.close();\n"
         )
@@ -160,7 +160,7 @@ async def test_both_clients_ask_each_operation_as_described_without_its_optional
             node_program(), tmp_path / "ask.mjs", stderr=asyncio.subprocess.PIPE
         )
         _, failed = await node.communicate()
-        async with AsyncHeadrace(stage.http_url, "t") as python:
+        async with AsyncHeadrace(stage.http_url, "h.p.s") as python:
             for key, given in asked.items():
                 body = {"body": {}} if stage.operations[key].get("requestBody", {}).get("required") else {}
                 await getattr(python, snake(OPERATIONS[key]))(*given.values(), **body)
@@ -172,7 +172,7 @@ async def test_both_clients_ask_each_operation_as_described_without_its_optional
 
 async def test_tail_follows_with_the_frames_that_the_table_names() -> None:
     async with running(REFERENCE) as stage:
-        environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "t"}
+        environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "h.p.s"}
         result = await asyncio.to_thread(CliRunner().invoke, cli, ["tail", "kitchen", "--count", "1"], env=environ)
 
     assert "dinner is ready" in result.output

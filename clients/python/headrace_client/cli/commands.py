@@ -148,8 +148,6 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
             shown += 1
             if shown == count:
                 return
-        if rooms.connection.refusal is not None:
-            raise rooms.connection.refusal
 
 
 @cli.command()
