@@ -35,7 +35,6 @@ BENCHES = {
     "singles": "singles --seconds 2",
     "durable": "durable --seconds 6",
     "live": "live --seconds 20",
-    "first": "analytics.first_questions",
     "declared": "analytics.declared",
     "cold": "cold",
 }

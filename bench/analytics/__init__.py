@@ -1,1 +1,1 @@
-"""Measures questions about any window of chat, questions asked first, and single slots."""
+"""Measures questions about any window of chat, single slots, and declared events beside clicks."""

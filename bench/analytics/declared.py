@@ -15,23 +15,27 @@ import random
 import statistics
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from bench import ROOT
-from bench.analytics.first_questions import MINUTE_START, PARALLEL, store
 from bench.analytics.world import MINUTE, Environment, empty_cache
 from bench.publish import silence
 from bench.rounds import Series, command, figure, head, ratio, row
+from bench.rows import fill
 from bench.services import create_table, database, redis_cache
 from loadtest.ads.clicks import TYPES, click_of
 
 TABLES = {"ads": "AdClicks", "doors": "Declared"}
 BATCH, RECORDS = 25, 8
 """Events of a request, which are one record, and records that are stored together."""
-HOUR_END, HOUR = MINUTE_START - 5 * MINUTE, 60 * MINUTE
+PARALLEL = 8
+"""Batches that are written at once."""
+HOUR_END, HOUR = (int(time.time() // 60) - 65) * MINUTE, 60 * MINUTE
 """Over an hour ago: all of the hour, and of the minutes after it, is kept as slots."""
+FILLED_AT = HOUR_END + 5 * MINUTE
+"""When their last event happens."""
 LATER = [number * MINUTE for number in range(1, 5)]
 WAYS = (("a new window", [0], 500), ("a minute later", LATER, 80), ("the same again", LATER[-1:] * 5, 15))
 """The questions, how much later their windows are, and the aim in ms."""
@@ -90,6 +94,16 @@ class Path:
         records = [{"redelivered": False, "data": base64.b64encode(each).decode()} for each in taken]
         with silence():
             self._persister.main_lane({"rmqMessagesByQueue": {"persist.0::/": records}}, lambda: 60.0)
+
+
+def store(stream: Any, table: str, events: Iterable[dict[str, Any]]) -> None:
+    """Store events of a trusted producer in the table of their stream."""
+    from headrace.core.caller import SenderContext
+    from headrace.core.stream import TableSettings
+
+    sender, settings = SenderContext("bench", "bench", True, FILLED_AT), TableSettings(table=table, retention_days=90)
+    rows = (stream.item(stream.accept(each, sender).event, FILLED_AT, settings) for each in events)
+    fill(table, (stream.partition_key, stream.sort_key), rows)
 
 
 def cpu(call: Callable[[], object], events: int) -> float:
@@ -178,7 +192,7 @@ def main(rounds: int, count: int, hour: int) -> list[Series]:
             consumed = json.load(answer)
         written = {name: [consumed[table]["write"] / (rounds + 1) / count] for name, table in TABLES.items()}
         series += compared("write units, with the indexes", written, "–")
-        evenly = range(HOUR_END - HOUR, HOUR_END + 5 * MINUTE, HOUR // hour)
+        evenly = range(HOUR_END - HOUR, FILLED_AT, HOUR // hour)
         for name, table in TABLES.items():
             store(STREAMS[name], table, events(name, evenly, -1))
         return series + windows(partial(asking, found.cache_port, hour), rounds)
