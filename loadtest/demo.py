@@ -23,7 +23,8 @@ from loadtest.client.command import Parser, exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError, StageNotFound
-from localstage.client.running_stage import StageUrls, running_stage
+from localstage.client.running_stage import running_stage
+from localstage.statefile import Running
 
 HOW_TO_USE = """
 Read and write in a room, from another terminal in this folder:
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def _running() -> StageUrls:
+def _running() -> Running:
     found = running_stage()
     if found is None:
         raise StageNotFound("the stage has ended")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from localstage.client.make import Commands, NumberType
+from localstage.client.make import Commands
 from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import Running, StateFile
 
@@ -179,9 +179,7 @@ def status(state_dir: Path) -> None:
 
 @cli.command()
 @click.argument("service")
-@click.option(
-    "--seconds", type=NumberType(0, 3600), default=20, show_default=True, help="Until it starts again; at most 3600."
-)
+@click.option("--seconds", type=click.FloatRange(0, 3600), default=20, show_default=True, help="Until it starts again.")
 @click.pass_obj
 def kill(state_dir: Path, service: str, seconds: float) -> None:
     """Kill SERVICE (-9), such as RabbitMQ, and start it again on the same data after a while."""

@@ -12,7 +12,7 @@ from headrace_client.cli import stage as cli
 from headrace_client.cli.doctor_stage import Stage
 from localstage.client.errors import StageNotFound
 from localstage.client.running_stage import running_stage, stage_file
-from localstage.client.tokens import Token, fetch_token
+from localstage.client.tokens import Token
 from ops.messages import errors_as_messages
 
 OPERATOR, VISITOR, FRIEND = "operator", "doctor", "doctor-friend"
@@ -63,5 +63,5 @@ def find_stage(http_url: str | None, websocket_url: str | None) -> Stage:
         raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give HTTP_URL")
     chat = ["chat:read", "chat:write"]
     users = ((VISITOR, chat), (OPERATOR, ["ops"]), (FRIEND, chat))
-    user, operator, friend = (fetch_token(stage.token_url, name, scopes) for name, scopes in users)
+    user, operator, friend = (Token(stage.token_url, name, scopes)() for name, scopes in users)
     return Stage(stage.http_url, stage.websocket_url, user, operator, friend)

@@ -22,7 +22,8 @@ from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.processes import ProcessUsage
 from loadtest.samples.recording import Sample, columns
 from loadtest.sending.queue_depths import Lanes
-from localstage.client.running_stage import StageUrls, running_stage
+from localstage.client.running_stage import running_stage, stage_file
+from localstage.statefile import Running
 
 INTERVAL = 1.0
 """Seconds between samples."""
@@ -47,15 +48,15 @@ class Sampler:
         self.samples: list[Sample] = []
         self._target = target
         self._generator = generator
-        stage = self._stage()
+        stage, folder = self._stage(), stage_file().parent
         self._processes = ProcessUsage()
-        self._functions = None if stage is None else FunctionUsage(stage.folder / "logs")
-        self._capacity = None if stage is None else ConsumedCapacity(stage.folder)
+        self._functions = None if stage is None else FunctionUsage(folder / "logs")
+        self._capacity = None if stage is None else ConsumedCapacity(folder)
         self._lanes = Lanes(target.operator(OPERATOR))
         self._depths: dict[str, Any] = {}
         self.stopping = threading.Event()
 
-    def _stage(self) -> StageUrls | None:
+    def _stage(self) -> Running | None:
         """The local stage that is the target; a stage that was started again has another process."""
         stage = running_stage()
         return stage if stage is not None and stage.http_url == self._target.http_url else None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
@@ -13,26 +12,12 @@ Piece = TypeVar("Piece")
 def in_threads(work: Callable[[Piece], object], pieces: Iterable[Piece], threads: int) -> None:
     """Call ``work`` for every piece in order, at most ``threads`` at once. The first error stops all and is raised.
 
-    The threads are daemons, so Ctrl-C ends the program without waiting for them.
+    An error and Ctrl-C wait for the pieces that are under way.
     """
-    waiting: queue.SimpleQueue[Piece] = queue.SimpleQueue()
-    for piece in pieces:
-        waiting.put(piece)
-    errors: list[Exception] = []
-
-    def run() -> None:
-        while not errors:
-            try:
-                work(waiting.get_nowait())
-            except queue.Empty:
-                return
-            except Exception as error:  # noqa: BLE001 - raised again below
-                errors.append(error)
-
-    running = [threading.Thread(target=run, daemon=True) for _ in range(threads)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
-    if errors:
-        raise errors[0]
+    pool = ThreadPoolExecutor(threads)
+    try:
+        done, _ = wait([pool.submit(work, piece) for piece in pieces], return_when=FIRST_EXCEPTION)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    for each in done:
+        each.result()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -38,19 +36,3 @@ class Commands(click.Group):
             sentence = "is missing" if isinstance(error, click.MissingParameter) else error.message.rstrip(".")
             print(f"headrace: {variable}: {sentence}", file=sys.stderr)
             context.exit(2)
-
-
-@dataclass(frozen=True)
-class NumberType(click.ParamType[float]):
-    """A number from ``least`` to ``most``."""
-
-    least: float
-    most: float
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:
-        """The number in an argument; fails if it is something else."""
-        with suppress(ValueError):
-            if self.least <= float(value) <= self.most:
-                return float(value)
-        raise click.BadParameter(f"{value!r} is not a number from {self.least:g} to {self.most:g}", context, param)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
 from localstage.client.errors import HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
@@ -23,23 +24,17 @@ class Token:
         self._fetch_at = 0.0
 
     def __call__(self) -> str:
+        """The token.
+
+        Raises:
+            TokenRefused: the issuer gave no token.
+        """
         if time.monotonic() >= self._fetch_at:
-            self._value = fetch_token(self._token_url, self._user, self._scopes)
+            wanted = {"user": self._user, "scopes": list(self._scopes), "ttl": TOKEN_TTL}
+            try:
+                with closing(HttpApi(self._token_url)) as issuer:
+                    self._value = str(issuer.post("", wanted)["access_token"])
+            except (HttpError, KeyError) as error:
+                raise TokenRefused(f"no token for {self._user}: {error}") from None
             self._fetch_at = time.monotonic() + TOKEN_TTL / 2
         return self._value
-
-
-def fetch_token(token_url: str, user: str, scopes: Sequence[str]) -> str:
-    """Get a token for ``user`` from the issuer at ``token_url``.
-
-    Raises:
-        TokenRefused: the issuer gave no token.
-    """
-    issuer = HttpApi(token_url)
-    try:
-        answer = issuer.post("", {"user": user, "scopes": list(scopes), "ttl": TOKEN_TTL})
-        return str(answer["access_token"])
-    except (HttpError, KeyError) as error:
-        raise TokenRefused(f"no token for {user}: {error}") from None
-    finally:
-        issuer.close()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from localstage.client.running_stage import StageUrls
+from loadtest.client.target import Target
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tools.api_reference.examples import Example
 from tools.api_reference.recording import record
@@ -30,7 +30,7 @@ def stage_of_examples(name: str) -> Iterator[tuple[RunningStage, list[Example]]]
     stage = fresh_stage(name, ROOT / "template.yaml")
     try:
         where = stage.wait_ready().where
-        yield stage, record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))
+        yield stage, record(Target(where["http_url"], where["websocket_url"], where["token_url"]))
     finally:
         stage.stop()
 

@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,9 +23,8 @@ import urllib3
 import yaml
 
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ, CHAT_WRITE, EVENTS_WRITE, OPS
+from loadtest.client.target import Target
 from loadtest.client.websocket import WebSocket
-from localstage.client.running_stage import StageUrls, running_stage
-from localstage.client.tokens import fetch_token
 from tools.api_reference.examples import FILE, Example, examples
 
 REQUESTS = Path(__file__).parent / "requests.yaml"
@@ -105,10 +104,10 @@ def is_reached(answer: Any, wanted: Mapping[str, Any]) -> bool:
 class Recorder:
     """Sends requests to a stage, and records each with its answer."""
 
-    def __init__(self, stage: StageUrls) -> None:
+    def __init__(self, stage: Target) -> None:
         self._stage = stage
         self._pool = urllib3.PoolManager(timeout=30.0, retries=False)
-        self._tokens: dict[str, str] = {}
+        self._tokens: dict[str, Callable[[], str]] = {}
         self._sockets: dict[str, WebSocket] = {}
         self._answers: dict[str, Any] = {}
         self.examples: list[Example] = []
@@ -162,12 +161,12 @@ class Recorder:
 
     def _token(self, user: str) -> str:
         if user not in self._tokens:
-            self._tokens[user] = fetch_token(self._stage.token_url, user, USERS[user])
-        return self._tokens[user]
+            self._tokens[user] = self._stage.token_for(user, *USERS[user])
+        return self._tokens[user]()
 
     def _socket(self, user: str) -> WebSocket:
         if user not in self._sockets:
-            self._sockets[user] = WebSocket(self._stage.websocket_url, lambda: self._token(user), timeout=PATIENCE)
+            self._sockets[user] = self._stage.websocket(user, *USERS[user], timeout=PATIENCE)
             self._sockets[user].open()
         return self._sockets[user]
 
@@ -185,7 +184,7 @@ class Recorder:
         return self._token(path) if name == "token" else value_at(self._answers[name], path)
 
 
-def record(stage: StageUrls) -> list[Example]:
+def record(stage: Target) -> list[Example]:
     """The examples of all routes and actions, recorded now."""
     recorder = Recorder(stage)
     for each in yaml.safe_load(REQUESTS.read_text(encoding="utf-8")):
@@ -196,7 +195,7 @@ def record(stage: StageUrls) -> list[Example]:
 
 def main() -> int:
     """Record the examples from the stage that runs."""
-    stage = running_stage()
+    stage = Target.running()
     if stage is None:
         print("no stage is running; start one with: make up", file=sys.stderr)
         return 1

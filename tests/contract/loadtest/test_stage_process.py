@@ -31,7 +31,7 @@ while True:
 
 def stage_command(file: Path, stage: FakeStage) -> list[str]:
     urls = {name: getattr(stage, name) for name in ("http_url", "websocket_url", "token_url")}
-    urls["status_url"] = "http://127.0.0.1:8789/"
+    urls |= {"status_url": "http://127.0.0.1:8789/", "issuer": "", "started_at": 0.0}
     return [sys.executable, "-c", STAGE.format(path=str(file), urls=urls)]
 
 

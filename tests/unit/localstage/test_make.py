@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from localstage.client.make import Commands, NumberType
+from localstage.client.make import Commands
 
 
 @click.group(cls=Commands)
@@ -13,7 +13,7 @@ def commands() -> None:
 
 
 @commands.command()
-@click.option("--seconds", type=NumberType(0, 60))
+@click.option("--seconds", type=click.FloatRange(0, 60))
 @click.option("--config-env", type=click.Choice(["dev", "prod"]), required=True)
 def kill(seconds: float | None, config_env: str) -> None:
     click.echo(f"{seconds} {config_env}")
@@ -22,9 +22,8 @@ def kill(seconds: float | None, config_env: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        (["--seconds", "x"], "headrace: SECONDS: 'x' is not a number from 0 to 60\n"),
-        (["--seconds", "nan"], "headrace: SECONDS: 'nan' is not a number from 0 to 60\n"),
-        (["--seconds", "61"], "headrace: SECONDS: '61' is not a number from 0 to 60\n"),
+        (["--seconds", "x"], "headrace: SECONDS: 'x' is not a valid float range\n"),
+        (["--seconds", "61"], "headrace: SECONDS: 61.0 is not in the range 0<=x<=60\n"),
         (["--config-env", "x"], "headrace: STAGE_ENV: 'x' is not one of 'dev', 'prod'\n"),
         ([], "headrace: STAGE_ENV: is missing\n"),
     ],
