@@ -10,8 +10,6 @@ from headrace.runtime.observability import report_refusal
 from tests.unit.docs.test_metrics import in_code
 from tests.unit.template_stack import ROOT, TemplateStack
 
-BROKER_NAME = {"Fn::Sub": "${AWS::StackName}-${BrokerDeploymentMode}"}
-
 
 def test_a_stage_that_sends_no_probes_raises_an_alarm(template_stack: TemplateStack) -> None:
     """P4: a running stage sends one probe per persist queue and minute, and alarms if it is not readable in time."""
@@ -28,29 +26,6 @@ def test_a_stage_that_sends_no_probes_raises_an_alarm(template_stack: TemplateSt
 def branches(metrics: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]:
     """The metrics of an alarm for a cluster (1) or for a single node (2)."""
     return [one["Fn::If"][chosen] if "Fn::If" in one else one for one in metrics]
-
-
-@pytest.mark.parametrize(
-    ("name", "worst"),
-    [
-        ("BrokerMemoryAlarm", "MAX(RabbitMQMemUsed)"),
-        ("BrokerDiskAlarm", "MIN(RabbitMQDiskFree)"),
-        ("BrokerConnectionsAlarm", "MAX(ConnectionCount)"),
-    ],
-)
-def test_an_alarm_on_a_cluster_looks_at_its_worst_node(template_stack: TemplateStack, name: str, worst: str) -> None:
-    """With the dimension Broker alone, Amazon MQ reports the sum of the nodes; one full node blocks every publisher."""
-    alarm = template_stack.alarms[name]
-    (node,) = [one for one in branches(alarm["Metrics"], 1) if one["Id"] == "node"]
-    (alone,) = [one for one in branches(alarm["Metrics"], 2) if one["Id"] == "node"]
-
-    query = f"""SELECT {worst} FROM SCHEMA("AWS/AmazonMQ", Broker, Node) WHERE Broker = '${{BrokerName}}'"""
-    assert node["Expression"] == {"Fn::Sub": query}
-    assert alone["MetricStat"]["Metric"]["Dimensions"] == [{"Name": "Broker", "Value": BROKER_NAME}]
-    assert alone["MetricStat"]["Metric"]["MetricName"] in worst
-    if name in ("BrokerMemoryAlarm", "BrokerDiskAlarm"):
-        (ratio,) = [one for one in alarm["Metrics"] if one.get("ReturnData")]
-        assert ratio["Expression"] == {"Fn::Sub": "node / (limit / ${BrokerNodes})"}
 
 
 def test_an_alarm_has_at_most_one_metrics_insights_query(template_stack: TemplateStack) -> None:
@@ -199,26 +174,6 @@ def test_the_maintenance_of_a_broker_sends_no_notification(template_stack: Templ
     two, one = {"Fn::Select": [0, ["8", {"Ref": "SecondMappings"}]]}, "5"
     assert ends == {"Fn::If": ["HasSecondBroker", two, one]}, "the alarms wait for all mappings"
     assert max(starts) + 2 == (8 if brokers == "2" else 5)
-
-
-@pytest.mark.parametrize(
-    ("alarm", "mapping", "condition"),
-    [
-        ("TellStoppedAlarm", "TellMapping", "Tells"),
-        ("ArchiveStoppedAlarm", "ArchiveMapping", "Archives"),
-    ],
-)
-def test_a_stream_that_is_not_read_sets_an_alarm(
-    template_stack: TemplateStack, alarm: str, mapping: str, condition: str
-) -> None:
-    """A mapping that is disabled has no age of records. The row of a probe is stored each minute."""
-    found = template_stack.alarms[alarm]
-
-    value = {"Fn::If": [condition, {"Fn::GetAtt": ["Changes", f"Outputs.{mapping}"]}, ""]}
-    assert found["Dimensions"] == [{"Name": "EventSourceMappingUUID", "Value": value}]
-    assert found["Period"] * found["EvaluationPeriods"] == 15 * 60
-    compared = found["ComparisonOperator"], found["Threshold"], found["TreatMissingData"]
-    assert compared == ("LessThanThreshold", 1, "breaching")
 
 
 def test_mappings_of_streams_count_what_they_read_and_leave_out_one_bad_record_at_most(

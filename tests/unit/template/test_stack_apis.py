@@ -59,10 +59,6 @@ def test_a_parameter_has_one_name_at_its_place_in_all_paths(template_stack: Temp
     assert [each for each in names.values() if len(each) > 1] == []
 
 
-def test_what_rings_uses_no_door_that_a_stranger_can_use_up(template_stack: TemplateStack) -> None:
-    assert "SendProbes" not in str(template_stack.resources["HttpApi"]["Properties"]["Body"])
-
-
 def test_only_tokens_of_operators_are_accepted_where_only_ops_is_enough(template_stack: TemplateStack) -> None:
     """Else any user of the pool who got the scope ops would be an operator."""
     guards = guards_of(template_stack)
@@ -98,12 +94,6 @@ def test_a_client_gives_only_the_scopes_of_its_kind(
     assert (found["UserPoolId"], found["AllowedOAuthFlows"]) == ({"Ref": pool}, [flow])
     assert {unprefixed(scope) for scope in found["AllowedOAuthScopes"]} == scopes
     assert found["GenerateSecret"] is (flow == "client_credentials")
-
-
-def test_no_other_client_exists(template_stack: TemplateStack) -> None:
-    clients = {name for name, one in template_stack.resources.items() if one["Type"] == "AWS::Cognito::UserPoolClient"}
-
-    assert clients == {"UserPoolClient", "ProducerClient", "AnalystClient", "OperatorClient"}
 
 
 def test_access_logs_hold_nothing_private(template_stack: TemplateStack) -> None:

@@ -10,20 +10,6 @@ PATH = ROOT / "templates" / "console.yaml"
 NESTED = parse(PATH.read_text(), PATH)
 
 
-def test_only_the_distribution_reads_the_files() -> None:
-    resources = NESTED["Resources"]
-    allow, deny = resources["FilesPolicy"]["Properties"]["PolicyDocument"]["Statement"]
-
-    assert set(resources["Files"]["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
-    assert (allow["Effect"], allow["Principal"], allow["Action"]) == (
-        "Allow",
-        {"Service": "cloudfront.amazonaws.com"},
-        "s3:GetObject",
-    )
-    assert "distribution/${Distribution}" in str(allow["Condition"]["StringEquals"]["AWS:SourceArn"])
-    assert (deny["Effect"], deny["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
-
-
 def test_the_pages_have_the_policy_of_the_local_stage() -> None:
     config = NESTED["Resources"]["Headers"]["Properties"]["ResponseHeadersPolicyConfig"]
     written = config["SecurityHeadersConfig"]["ContentSecurityPolicy"]["ContentSecurityPolicy"]["Fn::Sub"]

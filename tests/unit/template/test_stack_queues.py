@@ -8,19 +8,11 @@ from pathlib import Path
 import pytest
 
 from headrace.delivery import retry_schedule
-from headrace.queues.names import live_queues, persist_queues
+from headrace.queues.names import persist_queues
 from localstage.core.model import BrokerUrls
 from localstage.template import Attributes, load
 from tests.unit.localstage.template.template_stage import LIVE
-from tests.unit.template_stack import QUEUE_PARAMETERS, TEMPLATE, TemplateStack
-
-
-def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack: TemplateStack) -> None:
-    mappings = template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
-    queues = Counter(_text(queue) for one in mappings for queue in one.get("Queues", []))
-
-    defaults = {name: int(template_stack.parameters[each]["Default"]) for name, each in QUEUE_PARAMETERS.items()}
-    assert queues == dict.fromkeys([*persist_queues(defaults), *live_queues()], 1)
+from tests.unit.template_stack import TEMPLATE, TemplateStack
 
 
 def test_each_broker_has_the_same_mappings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,19 +94,6 @@ def test_a_function_may_run_in_a_loop_only_if_it_sends_to_the_queue_that_invokes
     assert loops == allowed == {"PersistEvents", "EraseUsers", "WriteExports"}
 
 
-def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: TemplateStack) -> None:
-    assert template_stack.may("sqs:SendMessage", "DeadLetterQueue") == set()
-    sources = [
-        name
-        for name, queue in template_stack.of_type("AWS::SQS::Queue").items()
-        if queue.get("RedrivePolicy", {}).get("deadLetterTargetArn") == {"Fn::GetAtt": ["DeadLetterQueue", "Arn"]}
-    ]
-    assert sources == ["RetryQueue"]
-    allowed = template_stack.resources["DeadLetterQueue"]["Properties"]["RedriveAllowPolicy"]
-    assert allowed["redrivePermission"] == "byQueue"
-    assert len(allowed["sourceQueueArns"]) == 1
-
-
 def test_every_queue_refuses_calls_without_tls(template_stack: TemplateStack) -> None:
     (properties,) = template_stack.of_type("AWS::SQS::QueuePolicy").values()
     (statement,) = properties["PolicyDocument"]["Statement"]
@@ -142,10 +121,6 @@ def test_a_retried_record_stays_hidden_for_six_timeouts(template_stack: Template
     longest = template_stack.parameters["PersistTimeoutSeconds"]["MaxValue"]
 
     assert template_stack.resources["RetryQueue"]["Properties"]["VisibilityTimeout"] >= 6 * longest
-
-
-def test_persist_events_times_out_before_its_broker_mapping(template_stack: TemplateStack) -> None:
-    assert template_stack.parameters["PersistTimeoutSeconds"]["MaxValue"] <= 14 * 60
 
 
 def test_new_code_declares_its_topology_when_it_is_deployed(template_stack: TemplateStack) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from faults.harness.stage_template import PARAMETERS as FAULT_PARAMETERS
 from headrace.queues.names import live_queues
 from localstage.template import parameters
 from localstage.template.translate import translate
@@ -92,39 +91,6 @@ def test_each_function_that_reserves_environments_can_do_without(template_stack:
 
     assert all(template_stack.reserved(name) for name in reserving)
     assert dataclasses.replace(plan("dev"), values={"ReserveConcurrency": "false"}).reserved == 0
-
-
-def test_the_broker_takes_the_connections_that_the_stage_calculates_with(template_stack: TemplateStack) -> None:
-    broker = template_stack.resources["Broker"]["Properties"]
-    configuration = template_stack.resources["BrokerConfiguration"]["Properties"]
-
-    limit = {"Fn::If": ["BrokerIsMedium", 300, 5000]}
-    assert configuration["Data"] == {"Fn::Base64": {"Fn::Join": ["=", ["connection_max", limit]]}}
-    assert template_stack.resources["BrokerAlarms"]["Properties"]["Parameters"]["BrokerConnectionLimit"] == limit
-    assert broker["Configuration"] == {
-        "Id": {"Ref": "BrokerConfiguration"},
-        "Revision": {"Fn::GetAtt": ["BrokerConfiguration", "Revision"]},
-    }
-    assert configuration["EngineVersion"] == broker["EngineVersion"]
-
-
-def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_stack: TemplateStack) -> None:
-    """A value that no stage sets is a constant. The retry queue's pauses are set by the stages of ``faults/``."""
-    sections = tomllib.loads((ROOT / "samconfig.toml").read_text())
-    stages = [name for name in sections if name != "version"]
-    set_by_stages = {name for stage in stages for name in parameters.from_samconfig(ROOT / "samconfig.toml", stage)}
-
-    of_the_account = {
-        "AlarmTopicArn",
-        "ApiGatewayLogsRole",
-        "JwtAudience",
-        "JwtIssuer",
-        "ReserveConcurrency",
-        "Tracing",
-    }
-    of_the_account |= {"MaximumTableUnits", "MinimumTableUnits"}
-    of_the_account |= {"Archive", "BrokerCount", "Console", "TellTarget", "TellTypes", "WebhookUrl", "Zones"}
-    assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
 
 
 @pytest.mark.parametrize(("tracing", "is_on"), [("Disabled", False), ("Active", True)])
