@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.api.rates.sliding_window import Limit, SlidingWindow
-from headrace_client import NotAccepted, Refused, Sender, SendSettings, Unavailable
+from headrace_client import NotAccepted, Sender, SendSettings, Unavailable
 from headrace_client.pace import LONGEST_RETRY_AFTER, Pace
 from tests.worlds.senders import message
 
@@ -87,14 +87,6 @@ async def test_a_pause_is_retry_after_plus_a_random_delay_that_doubles() -> None
     assert [round(each, 3) for each in script.slept if each > 0.1] == [3.2, 3.4, 7.8, 1.6]
 
 
-async def test_the_random_delay_may_be_zero() -> None:
-    script = Script(LATER)
-
-    await script.sender(uniform=lambda low, _high: low).send([message()])
-
-    assert 3.0 in script.slept
-
-
 async def test_a_sender_waits_for_a_slow_stage_however_often_it_is_refused() -> None:
     script = Script(*[LATER] * 500)
 
@@ -151,16 +143,6 @@ async def test_a_sender_that_is_stopped_waits_no_longer() -> None:
 def test_a_time_that_is_not_above_zero_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=f"retry_timeout: {wrong!r} is not a number of seconds above 0"):
         SendSettings(retry_timeout=wrong)
-
-
-async def test_a_permanently_refused_request_is_not_sent_again() -> None:
-    script = Script(Refused("forbidden", "no"))
-
-    (sent,) = await script.sender().send([message()], raise_for_errors=False)
-
-    assert len(script.posted) == 1
-    assert sent.error is not None
-    assert sent.error["code"] == "forbidden"
 
 
 async def test_a_request_stays_within_the_limits_of_its_protocol() -> None:

@@ -12,13 +12,11 @@ from headrace.core.caller import Caller
 from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
-    InvalidEvent,
     NotFound,
     PublisherBlocked,
     PublishNacked,
     PublishReturned,
     PublishUnconfirmed,
-    RetryLaneUnavailable,
 )
 from headrace.core.stream import Result, ValidatedEvent
 from headrace.delivery import acceptor
@@ -62,44 +60,6 @@ def test_an_event_whose_publish_fails_takes_the_retry_lane(
     assert [event["messageId"] for event in write_path.retried()] == ["m-1"]
 
 
-def test_an_event_is_refused_only_when_the_retry_lane_refuses_it_too() -> None:
-    """The result has what a retry needs."""
-    write_path = WritePath()
-    write_path.broker.down = write_path.retry.down = True
-
-    (result,) = accept(write_path, message())
-
-    body = result.to_body()
-    assert isinstance(result.error, RetryLaneUnavailable)
-    assert (body["messageId"], body["timestamp"]) == ("m-1", NOW)
-    assert body["error"]["code"] == "unavailable"
-    assert body["error"]["retryAfter"] > 0
-
-
-def test_events_of_one_request_may_take_different_lanes() -> None:
-    write_path = WritePath()
-    write_path.broker.fail_next(PublishNacked("full"), ConnectionLost("cut"))
-    write_path.retry.refuse_next(1)
-
-    results = accept(write_path, *(message(messageId=str(number)) for number in range(300)))
-
-    assert [result.lane for result in results] == [None] * 100 + ["retry"] * 100 + ["main"] * 100
-    assert len(write_path.retried()) == len(write_path.published()) == 100
-
-
-def test_an_invalid_event_is_not_published_and_the_others_are() -> None:
-    write_path = WritePath()
-
-    results = accept(
-        write_path, message(messageId="1"), message(messageId="2", roomId="#"), "text", message(messageId="4")
-    )
-
-    assert [result.lane for result in results] == ["main", None, None, "main"]
-    assert results[1].to_body()["messageId"] == "2"
-    assert isinstance(results[2].error, InvalidEvent)
-    assert [event["messageId"] for event in write_path.published()] == ["1", "4"]
-
-
 def test_a_repeated_event_is_published_once_and_answered_twice() -> None:
     write_path = WritePath()
 
@@ -140,14 +100,6 @@ def test_requests_spread_over_all_queues_of_their_stream_even_from_one_room() ->
         accept(write_path, message(messageId=str(number)))
 
     assert {name for name, held in write_path.broker.queues.items() if held} == set(persist_queues({"chat": 4}))
-
-
-def test_a_trusted_producer_needs_no_other_scope() -> None:
-    write_path = WritePath()
-
-    write_path.acceptor.accept(CHAT, caller("importer", "events:write"), [message(userId="bob")], "c", Meter())
-
-    assert write_path.published()[0]["userId"] == "bob"
 
 
 def test_accepted_and_refused_events_are_counted() -> None:

@@ -9,12 +9,11 @@ import pytest
 
 from headrace.core import times
 from headrace.core.envelope import Envelope, decode
-from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable
+from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
 from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
-from headrace.delivery.records import rows_of
 from headrace.queues.ports import RetryRecord
-from headrace.queues.sqs import MESSAGE_BYTES, from_text, to_text
-from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
+from headrace.queues.sqs import MESSAGE_BYTES
+from tests.worlds.senders import CHAT, CLOCK, NOW, message, sender
 from tests.worlds.write_path import WritePath, sqs_event
 
 
@@ -74,18 +73,6 @@ def test_equal_keys_in_one_batch_are_stored_as_one_row() -> None:
     assert len(write_path.rows()) == write_path.store.writes == 2
 
 
-@pytest.mark.parametrize("reason", POISON)
-def test_poison_goes_to_the_retry_lane_and_the_other_records_are_stored(reason: str) -> None:
-    """P5: a poison record delays only itself."""
-    write_path = WritePath()
-
-    write_path.persist(envelope(event("1")), POISON[reason], envelope(event("2")))
-
-    assert [row["messageId"] for row in write_path.rows()] == ["1", "2"]
-    assert [record.attributes["reason"] for record in write_path.retry.records] == [reason]
-    assert reason in POISON_REASONS
-
-
 @pytest.mark.parametrize("text", ['"\\ud800"', "[" * 500 + "]" * 500])
 def test_poison_keeps_what_no_sender_of_headrace_writes(text: str) -> None:
     """A lone surrogate and deep nesting are JSON: pydantic's encoder refuses both, and failed the whole batch."""
@@ -107,60 +94,6 @@ def test_an_event_is_stored_and_counted_whatever_its_correlation_id_is(capsys: p
 
     assert len(write_path.rows()) == 1
     assert '"Stored":[1.0]' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("reason", POISON)
-def test_the_retry_lane_makes_poison_visible_at_once_with_the_same_reason(reason: str) -> None:
-    write_path = WritePath()
-    write_path.persist(POISON[reason])
-    (poison,) = write_path.retry.records
-
-    kept = write_path.persist_retry(RetryRecord(envelope()), poison)
-
-    assert kept == ["sqs-1"]
-    assert write_path.retry.postponed == [("receipt-1", 0)]
-    assert len(write_path.rows()) == 1
-    assert derived_reason(poison) == reason
-
-
-def derived_reason(record: RetryRecord) -> str:
-    body, attributes = to_text(record)
-    try:
-        (row,) = rows_of(from_text(body, attributes.get("encoding")), {"chat": TABLE}).rows
-    except PoisonRecord as error:
-        return error.reason
-    assert row.poison is not None
-    return row.poison.reason
-
-
-def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None:
-    """Fault 3: UnprocessedItems logged and forgotten."""
-    write_path = WritePath()
-    write_path.store.throttled = lambda row: row["messageId"] in ("2", "4")
-
-    write_path.persist(envelope(event("1"), event("2")), envelope(event("3"), event("4")))
-
-    assert [row["messageId"] for row in write_path.rows()] == ["1", "3"]
-    assert [each["messageId"] for each in write_path.retried()] == ["2", "4"]
-    assert write_path.retry.records[0].attributes == {
-        "reason": "StoreThrottled",
-        "lane": "main",
-        "attempts": "1",
-        "firstFailedAt": NOW,
-        "correlationId": "c-1",
-    }
-
-
-def test_a_retry_record_keeps_its_time_of_acceptance_and_its_request() -> None:
-    write_path = WritePath()
-    write_path.store.down = True
-    CLOCK.advance(3600)
-    try:
-        write_path.persist(envelope())
-    finally:
-        CLOCK.advance(-3600)
-
-    assert write_path.retry.records[0].body == envelope()
 
 
 def test_the_batch_is_returned_only_when_sqs_refuses_until_near_the_deadline() -> None:
@@ -192,26 +125,6 @@ def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
 
     assert sorted(each["messageId"] for each in write_path.retried()) == ["0", "1", "2"]
     assert len(write_path.waits) == 1
-
-
-@pytest.mark.parametrize(("received", "seconds"), [(1, 15), (2, 60), (3, 240), (4, 900), (5, 0), (50, 0)])
-def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> None:
-    """P6: an outage shorter than the retry budget leaves the dead lane empty."""
-    write_path = WritePath()
-    write_path.store.down = True
-
-    write_path.persist_retry(RetryRecord(envelope()), received=received)
-
-    assert [seconds for _, seconds in write_path.retry.postponed] == [seconds]
-
-
-def test_a_record_with_one_event_that_may_succeed_is_not_poison() -> None:
-    write_path = WritePath()
-    write_path.store.down = True
-
-    write_path.persist_retry(RetryRecord(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
-
-    assert [seconds for _, seconds in write_path.retry.postponed] == [15]
 
 
 def test_an_item_that_only_the_table_refuses_is_poison() -> None:

@@ -93,43 +93,11 @@ def test_a_message_that_comes_after_its_reactions_is_never_seen_without_them() -
     assert shown(world, late) == {"👍": 1}
 
 
-def test_a_reaction_that_is_stored_while_its_message_is_being_stored_is_not_lost() -> None:
-    world = ChangeWorld()
-    late = world.message("bob", "hello", age=60)
-    steps = world.storing([late])
-    next(steps)
-
-    assert world.put(world.reaction("alice", late, "👍").event) == [None]
-    next(steps), next(steps), next(steps)
-
-    assert shown(world, late) == {"👍": 1}
-
-
-def test_a_message_that_is_sent_again_keeps_its_reactions() -> None:
-    world, message = stored(age=0)
-    assert world.put(world.reaction("alice", message, "👍").event) == [None]
-    at = world.row(message)["reactionsAt"]
-
-    world.clock.advance(1)
-    assert world.put(message) == [None]
-
-    assert shown(world, message) == {"👍": 1}
-    assert world.row(message)["reactionsAt"] == at
-
-
-def test_a_deleted_message_has_no_reactions_and_takes_none() -> None:
+def test_a_deleted_message_takes_no_reaction() -> None:
     world, message = stored()
-    reaction = world.reaction("alice", message, "👍").event
-    world.put(reaction)
     world.put(world.change("bob", message).event)
-    at = world.row(message)
 
-    assert not at.keys() & set(SHOWN_REACTIONS)
-    assert rows(world) == []  # nobody finds out who had reacted
     assert isinstance(world.admit("alice", world.reaction("alice", message, "👍")), Conflict)
-    assert world.put(reaction) == [None]
-    assert world.row(message) == at
-    assert rows(world) == []
 
 
 def test_a_message_shows_twenty_values_and_says_that_there_are_more() -> None:
@@ -410,27 +378,6 @@ def test_equal_texts_are_one_value() -> None:
     assert shown(world, message) == {"\u00e9": 2}
 
 
-def test_a_reaction_that_is_sent_again_is_one_row() -> None:
-    world, message = stored()
-    first, again = (world.reaction("bob", message, "👍", changeId="c-1") for _ in range(2))
-
-    assert first.key == again.key
-    assert first.key != world.reaction("bob", message, "👎", changeId="c-1").key
-
-
-def test_the_longest_ids_fit_into_the_keys() -> None:
-    world = ChangeWorld()
-    longest = "\U0001f600" * 128
-    key = f"{iso(0)}#{longest}#aaaaaaaaaaaa"
-    raw = {"roomId": longest, "key": key, "change": "react", "value": "👍", "userId": longest}
-    raw["timestamp"] = iso(world.clock.now())
-
-    row = CHANGES.item(CHANGES.accept(raw, sender("alice", trusted=True)).event, 0, TABLE)
-
-    assert len(row["roomId"].encode()) <= 2048
-    assert len(row["timestampSk"].encode()) <= 1024
-
-
 def test_reactions_expire_with_the_days_of_their_room() -> None:
     world = RetentionWorld()
     world.keep(7)
@@ -463,18 +410,6 @@ def listed(world: RetentionWorld, message: dict[str, Any], user: str = "bob", li
         if not page["hasMore"]:
             return found
         after = page["next"]
-
-
-def test_pages_have_each_user_who_reacted_once() -> None:
-    world = RetentionWorld()
-    message = world.message(1, 1)
-    world.store(message, *(reaction(world, message, f"user-{number}") for number in range(5)))
-    world.clock.advance(1)
-    world.store(reaction(world, message, "user-1", None), reaction(world, message, "user-3", "👎"))
-
-    expected = [("user-0", "👍"), ("user-2", "👍"), ("user-3", "👎"), ("user-4", "👍")]
-    for limit in (1, 2, 3, 4, 5, 200):
-        assert sorted(listed(world, message, limit=limit)) == expected
 
 
 def test_pages_have_no_reaction_that_is_replaced_but_not_deleted_yet() -> None:

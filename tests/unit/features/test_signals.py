@@ -184,12 +184,6 @@ def test_of_one_user_in_one_room_one_typing_signal_passes_in_three_seconds(typin
     assert all(2.75 <= later - sooner <= 3.05 for sooner, later in pairwise(passed))
 
 
-def test_a_user_who_types_may_say_so_every_three_seconds(typing: Typing) -> None:
-    for _ in range(10):
-        assert typing.send() == "signalSent"
-        typing.now += 3
-
-
 def test_a_refused_typing_signal_says_when_the_next_one_passes(typing: Typing) -> None:
     assert typing.send() == "signalSent"
     typing.now += 1

@@ -96,15 +96,6 @@ def test_a_connection_that_is_late_rests_and_gets_later_signals(world: PushWorld
     assert got(world, "c-1") == [("rested", "")]
 
 
-def test_a_closed_connection_is_forgotten(world: PushWorld) -> None:
-    world.listen("c-1", "c-2")
-    world.api.results["c-1"] = "gone"
-
-    push(world, signal())
-
-    assert [each.connection_id for each in world.connections.subscriptions("kitchen")] == ["c-2"]
-
-
 def test_rooms_with_few_listeners_come_first_and_a_batch_has_little_time(
     world: PushWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

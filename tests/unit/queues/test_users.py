@@ -84,22 +84,6 @@ def secrets() -> MemorySecrets:
 
 
 ROLES = ("administrator", "publisher", "consumer")
-ALL = ["users/publisher", "permissions/chat/publisher", "users/consumer", "permissions/chat/consumer"]
-
-
-def test_missing_users_are_made_by_the_administrator_and_then_left_alone(api: FakeApi, secrets: MemorySecrets) -> None:
-    assert ensure_users(SETTINGS, secrets) == [
-        "user publisher is made",
-        "user publisher has its permissions",
-        "user consumer is made",
-        "user consumer has its permissions",
-    ]
-    assert api.look() == ALL
-    assert ensure_users(SETTINGS, secrets) == []
-    assert api.look() == []
-
-    assert api.logins == [("https://broker", Credentials("administrator", "administrator's"))] * 2
-    assert api.objects["permissions", "chat", "consumer"]["read"] == CONSUMER.read
 
 
 def test_hashes_of_another_kind_are_compared_too(monkeypatch: pytest.MonkeyPatch, secrets: MemorySecrets) -> None:

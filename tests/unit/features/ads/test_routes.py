@@ -43,18 +43,6 @@ def test_the_history_of_an_ad_is_newest_first_without_addresses(world: AdsWorld)
     assert item == {"clickId": "c-4", "clickedAt": START, "adId": "ad-1", "userId": "ann", "adType": "banner"}
 
 
-def test_pages_lead_in_both_directions_and_around(world: AdsWorld) -> None:
-    first, second = world.walk(routes.ad_clicks, {"limit": "2"}, adId="ad-1")
-    _, back = world.request(routes.ad_clicks, {"limit": "2", "after": second["previous"]}, adId="ad-1")
-    key = first["items"][1]["key"]
-    _, around = world.request(routes.ad_clicks, {"limit": "3", "around": key}, adId="ad-1")
-
-    assert back["items"] == first["items"]
-    assert world.request(routes.ad_clicks, {"limit": "2", "cursor": first["next"]}, adId="ad-1")[1] == second
-    assert [item["clickId"] for item in around["items"]] == ["c-4", "c-3", "c-2"]
-    assert (back["hasMore"], around["hasMore"]) == (False, True)
-
-
 def test_a_page_lies_between_its_bounds(world: AdsWorld) -> None:
     _, body = world.request(routes.ad_clicks, {"from": at(-59), "to": at(0)}, adId="ad-1")
 

@@ -32,17 +32,6 @@ def taken_back(world: AdsWorld, *clicks: dict[str, Any], **more: str) -> None:
     world.deliver(*world.accepted())
 
 
-def test_a_click_that_comes_after_it_was_taken_back_is_not_stored() -> None:
-    world = AdsWorld()
-    taken_back(world, old("ann"))
-
-    for _ in range(2):
-        world.store_all(old("ann"), old("ann", adId="ad-2"))
-        taken_back(world, old("ann"))
-
-    assert world.rows() == []
-
-
 @pytest.mark.parametrize("order", [1, -1])
 def test_one_batch_may_hold_a_click_and_what_takes_it_back(order: int) -> None:
     world = AdsWorld()

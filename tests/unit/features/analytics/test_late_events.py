@@ -103,16 +103,6 @@ def test_an_event_is_late_when_its_slots_may_be_closed_by_any_clock(seconds: flo
     assert world.changed(*slots("2025-11-21T10:00:59.000000Z")[:3]) == [is_late, is_late, False]
 
 
-def test_while_the_cache_is_unavailable_only_late_events_fail() -> None:
-    world = HookWorld()
-    world.cache.down = True
-
-    outcomes = world.stored(NOW, EARLY)
-
-    assert outcomes[0] is None
-    assert isinstance(outcomes[1], FollowUpUnavailable)
-
-
 class LateWritePath(WritePath):
     """A write path whose persister marks late events, an hour after they were accepted."""
 

@@ -225,14 +225,6 @@ def test_a_request_names_a_limited_number_of_attachments(world: World) -> None:
     assert last == [("attachments", "is too much for one request")]
 
 
-def test_the_files_of_a_stored_message_stay(world: World) -> None:
-    name = world.upload()
-    event = accepted(attachment()).event
-
-    assert keep(world.attachments(), [event, {"roomId": "hall"}]) == [None, None]
-    assert (list(world.files.objects), world.files.states) == ([name], {name: "stored"})
-
-
 def test_a_file_that_cannot_be_kept_yet_is_kept_by_a_later_try(world: World) -> None:
     world.upload()
     world.files.calls_left = 0
@@ -260,19 +252,6 @@ def test_the_files_of_a_deleted_message_are_gone_in_any_order(world: World, is_l
     assert list(world.files.objects) == [other]
     assert "attachments" not in world.row(message)
     assert "deletedAt" in world.row(message)
-
-
-def test_an_edit_leaves_the_attachments_as_they_are(world: World) -> None:
-    world.upload()
-    message = world.message("alice", "look", room="hall", attachments=[attachment()])
-    edit = world.change("alice", message, "look here").event
-    edit["by"] = "author"
-
-    world.put(message)
-    world.put(edit)
-
-    assert world.row(message)["attachments"] == [attachment()]
-    assert len(world.files.objects) == 1
 
 
 def test_a_deletion_waits_until_the_files_can_be_deleted(world: World) -> None:

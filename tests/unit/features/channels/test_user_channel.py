@@ -94,6 +94,7 @@ def test_a_user_is_told_of_their_invitations_memberships_and_roles(stage: Stage)
         ("bob", "PUT", "kitchen/members/bob", None, "membership"),
         ("alice", "PUT", "kitchen/members/bob", {"role": "owner"}, "membership"),
         ("alice", "PATCH", "kitchen", {"name": "Kitchen"}, "room"),
+        ("alice", "PATCH", "kitchen", {"retentionDays": 9}, "room"),
         ("bob", "PUT", "kitchen/read", {"upTo": "2025-11-21T10:00:00Z"}, "readMark"),
         ("alice", "DELETE", "kitchen/members/bob", None, "membership"),
         ("bob", "DELETE", "kitchen/members/bob", {"forGood": True}, "membership"),
@@ -103,17 +104,6 @@ def test_a_user_is_told_of_their_invitations_memberships_and_roles(stage: Stage)
         stage.world.ok(user, method, path, body)
         stage.world.clock.advance(1)
         assert set(published(stage)) == {(changed, "kitchen")}, path
-
-
-def test_a_read_mark_comes_with_its_value_once_it_has_moved(stage: Stage) -> None:
-    follow(stage, "alice")
-    for time in ("2025-11-21T10:00:00Z", "2025-11-21T09:00:00Z"):
-        stage.world.ok("alice", "PUT", "kitchen/read", {"upTo": time})
-
-    (frame,) = pushed(stage)
-    (item,) = frame["items"]
-
-    assert item["readTo"] == "2025-11-21T10:00:00.000000Z"
 
 
 def test_a_block_ends_invitations_and_memberships_and_the_blocked_user_is_told_nothing(stage: Stage) -> None:
@@ -149,16 +139,6 @@ def test_a_repeated_block_pushes_the_invitations_that_an_interrupted_one_left(st
     stage.world.ok("bob", "PUT", "bob/blocked/alice")
 
     assert published(stage) == [("invitation", "kitchen")]
-
-
-def test_a_leave_for_good_pushes_one_change(stage: Stage) -> None:
-    stage.world.bring("alice", "kitchen", "bob")
-    follow(stage)
-    stage.world.live.sent.clear()
-
-    stage.world.ok("bob", "DELETE", "kitchen/members/bob", {"forGood": True})
-
-    assert published(stage) == [("membership", "kitchen")]
 
 
 def test_an_invitation_that_did_not_count_ends_without_a_word(stage: Stage) -> None:
@@ -200,16 +180,6 @@ def test_a_name_is_told_to_the_members_of_a_room_that_is_not_large(
     assert published(stage) == changes
 
 
-def test_members_are_told_of_a_change_of_the_days(stage: Stage) -> None:
-    stage.world.bring("alice", "kitchen", "bob")
-    follow(stage)
-    stage.world.live.sent.clear()
-
-    stage.world.ok("alice", "PATCH", "kitchen", {"retentionDays": 9})
-
-    assert published(stage) == [("room", "kitchen")]
-
-
 def test_a_change_is_answered_also_while_it_cannot_be_told(stage: Stage) -> None:
     follow(stage)
     stage.world.live.down = True
@@ -221,20 +191,6 @@ def test_a_change_is_answered_also_while_it_cannot_be_told(stage: Stage) -> None
 
     (frame,) = pushed(stage)
     assert "follows" not in frame, "without the cache, a change is pushed outside the chain"
-
-
-def test_resuming_after_the_log_says_that_changes_were_missed(stage: Stage) -> None:
-    since = follow(stage)
-    stage.world.ok("alice", "PUT", "kitchen/members/bob")
-    assert stage.request("check", "bob", users={"bob": since})["users"]["bob"]["hasNew"] is True
-    stage.world.clock.advance(300)
-
-    for _ in range(2):
-        assert stage.request("check", "bob", users={"bob": since})["users"]["bob"]["hasNew"] is True
-        found = resumed(stage, since)
-        assert (found["items"], found["missed"], found["hasMore"]) == ([], True, False)
-    assert resumed(stage, found["position"])["missed"] is False
-    assert stage.request("check", "bob", users={"bob": found["position"]})["users"]["bob"]["hasNew"] is False
 
 
 def test_a_check_subscribes_to_the_user_unless_it_only_asks(stage: Stage) -> None:

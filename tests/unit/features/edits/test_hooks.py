@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import FollowUpUnavailable
 from headrace.core.times import micros_of
 from headrace.features.edits.change import changes_by
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
-from headrace.streams.chat.stream import item_of
 from tests.worlds.change_world import ChangeWorld
 
 
@@ -43,23 +41,6 @@ def test_a_message_that_comes_after_its_changes_never_shows_its_first_text() -> 
     assert "secret" not in world.texts()
 
 
-@pytest.mark.parametrize("ahead", [0, 60, 285])
-def test_a_message_that_is_sent_again_keeps_its_changes_whatever_its_time_is(ahead: int) -> None:
-    world = ChangeWorld()
-    world.copies.subscribe("kitchen")
-    edited, deleted = (world.message("bob", "helo", number=number, age=-ahead) for number in (1, 2))
-    world.put(edited, deleted)
-    assert world.put(world.change("bob", edited, "hello").event, world.change("bob", deleted).event) == [None, None]
-    rows = [item_of(world.row(each)) for each in (edited, deleted)]
-
-    for _ in range(3):
-        assert world.put(edited, deleted) == [None, None]
-        world.clock.advance(15)
-
-    assert [item_of(world.row(each)) for each in (edited, deleted)] == rows
-    assert world.copies.pushed()[2:] == [("kitchen", ["hello", ""])] * 3
-
-
 def test_a_message_that_changes_while_it_is_being_stored_is_stored_with_all_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -90,23 +71,6 @@ def test_a_message_that_no_position_found_in_time_is_found_after_it_is_delivered
     world.put(message)
 
     assert micros_of(world.row(message)[STORED_AT]) == world.clock.now()
-
-
-def test_without_the_table_a_change_waits_in_its_lane_and_a_late_message_too() -> None:
-    world = ChangeWorld()
-    message, late = world.message("bob", "helo", age=60), world.message("bob", "hi", number=2, age=60)
-    world.put(message)
-    edit = world.change("bob", message, "hello").event
-    steps = world.storing([edit])
-    next(steps), next(steps), next(steps)
-    world.store.down = True
-    (outcome,) = next(steps)
-
-    assert isinstance(outcome, FollowUpUnavailable)
-    assert world.put(message)[0] is not None
-    world.store.down = False
-    assert world.put(edit, late) == [None, None]
-    assert world.row(message)["message"] == "hello"
 
 
 def test_an_edit_reads_no_more_when_a_thousand_came_before() -> None:

@@ -89,12 +89,6 @@ def test_a_message_that_has_expired_cannot_be_changed_before_its_row_is_gone() -
     assert isinstance(world.admit("bob", edit), NotFound)
 
 
-def test_a_message_that_waits_in_a_lane_can_be_changed() -> None:
-    world = ChangeWorld()
-
-    assert world.admit("bob", world.change("bob", world.message("bob", "hello"), "x")) is None
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

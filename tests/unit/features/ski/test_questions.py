@@ -291,7 +291,7 @@ def good(answer: tuple[int, Any]) -> Any:
 
 @given(STEPS)
 def test_p9_every_answer_equals_that_of_a_list_of_rides(steps: list[tuple[str, Any]]) -> None:
-    """P9, P10: with duplicates, reorderings, redrives, an index that lags and a cache that is lost or unavailable."""
+    """P9, P10, fault 14: duplicates, reorderings, redrives, an index that lags, a cache that is lost or unavailable."""
     model = SkiModel()
     model.world.index.lag = 1.0
     for name, what in steps:

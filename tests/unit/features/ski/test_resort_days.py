@@ -7,7 +7,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TIME_SHARDS
 from headrace.features.ski import routes
-from headrace.features.ski.day_counts import FILLED, INVALID_FOR, CountedRide
+from headrace.features.ski.day_counts import FILLED, CountedRide
 from headrace.features.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
 from headrace.features.ski.stream import ResortDay
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
@@ -48,18 +48,6 @@ def test_a_day_is_read_twice_for_any_number_of_queries() -> None:
     assert world.index.reads == 2 * SHARDS
 
 
-def test_rides_stored_during_a_cache_outage_are_counted_after_it() -> None:
-    world = confirmed()
-    world.counts.down = True
-    stored(world, 4)
-    world.counts.down = False
-
-    assert skiers(world) == 4
-
-    world.clock.advance(INVALID_FOR / 1000)
-    assert skiers(world) == 4
-
-
 def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> None:
     world = confirmed()
     world.counts.down = True
@@ -69,22 +57,6 @@ def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> N
         world.clock.advance(0.1)
 
     assert world.resorts.calls - before == 1
-
-
-def test_a_ride_is_retried_only_if_its_counts_cannot_be_invalidated() -> None:
-    world = confirmed()
-    world.counts.down = True
-    world.resorts.failure = StoreUnavailable("down")
-    world.post(ride(skierID=4))
-    world.deliver(*world.accepted())
-    assert len(world.retry.records) == 1
-    assert len(world.store.rows(RIDES.table)) == 4
-
-    world.resorts.failure = None
-    world.counts.down = False
-
-    assert world.retry_all()
-    assert skiers(world) == 4
 
 
 def test_counts_expire_with_the_first_of_their_rides() -> None:

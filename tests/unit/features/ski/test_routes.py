@@ -34,18 +34,6 @@ def world() -> SkiWorld:
     return made
 
 
-def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
-    """Fault 14: a set drops repeats that count."""
-    status, body = world.request(skiers.lifts, seasonID=2025, dayID=45, skierID=1001)
-
-    assert (status, body["lifts"], body["vertical"]) == (200, [5, 2, 5], 120)
-    assert [(each["time"], each["resortID"], each["liftID"]) for each in body["rides"]] == [
-        (10, 7, 5),
-        (70, 7, 2),
-        (75, 7, 5),
-    ]
-
-
 def test_both_spellings_of_the_skiers_of_a_day_are_one_route() -> None:
     """The papers write ``days``, and the public SkiDataAPI ``day``."""
     found = app("read_ski").ROUTES
