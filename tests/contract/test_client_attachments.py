@@ -44,15 +44,11 @@ class Stage:
         self.put.append((request.raw_path, dict(request.headers), await request.read()))
         return web.Response(status=self.statuses.pop(0) if self.statuses else 200, text=self.text)
 
-    async def show(self, _: web.Request) -> web.Response:
-        return web.json_response({"attachments": [{"id": "a2", "url": "u"}], "until": "t"})
-
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
     made, app = Stage(), web.Application()
     app.router.add_post("/rooms/{room}/attachments", made.begin)
-    app.router.add_get("/rooms/{room}/messages/{key}/attachments", made.show)
     app.router.add_put("/bucket/{path:.*}", made.take)
     async with TestServer(app) as running:
         made.url = str(running.make_url("")).rstrip("/")
@@ -191,17 +187,6 @@ async def test_what_cannot_be_attached_is_refused_before_it_is_sent(
 )
 def test_the_type_is_guessed_from_the_name(name: str, type_: str) -> None:
     assert type_of(name) == type_
-
-
-async def test_the_attachments_of_a_message_have_new_addresses(stage: Stage) -> None:
-    def in_thread() -> Any:
-        with Headrace(stage.url, "h.p.s") as client:
-            return client.attachments("lobby", "2025#m#u")
-
-    async with AsyncHeadrace(stage.url, "h.p.s") as client:
-        found = await client.attachments("lobby", "2025#m#u")
-
-    assert found == await asyncio.to_thread(in_thread) == [{"id": "a2", "url": "u"}]
 
 
 async def test_the_request_for_an_address_gets_no_message_id_also_in_a_room_named_messages(stage: Stage) -> None:

@@ -156,22 +156,6 @@ async def test_calls_at_the_same_time_take_turns(sender: Sender, server: Server)
     assert all(each.is_accepted for sent in found for each in sent)
 
 
-async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: Server) -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    server.script, server.headers = [THROTTLED], {"Retry-After": "2"}
-    sender = over_http(server.http_url, lambda: "h.p.s", FAST_SENDING)
-    sender._sleep = sleep
-    async with sender:
-        (sent,) = await sender.send(messages(1))
-
-    assert sent.is_accepted
-    assert 2 <= max(slept) <= 2.1
-
-
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
@@ -202,12 +186,6 @@ async def test_an_address_where_nothing_listens_is_named_by_the_first_call(way: 
             await sender.send(messages(1))
 
 
-async def test_the_address_is_tried_again_once_it_has_answered(server: Server) -> None:
-    server.script = [0, DROP]
-    async with over_http(server.http_url, "h.p.s", FAST_SENDING) as sender:
-        assert all(each.is_accepted for each in await sender.send(messages(2)))
-
-
 async def test_a_token_can_be_a_text_or_come_from_a_coroutine_function(server: Server) -> None:
     async def token() -> str:
         return " h.p.awaited\n"
@@ -230,16 +208,6 @@ async def test_the_log_says_why_it_sends_again_and_has_neither_token_nor_text(
     assert "sending 1 of 1 events again" in caplog.text
     assert "Too Many Requests" in caplog.text
     assert "a secret text" not in caplog.text
-
-
-async def test_a_503_without_results_and_an_invalid_answer_are_retried(server: Server) -> None:
-    server.script = [web.json_response({"error": {"code": "unavailable", "message": "m"}}, status=503)]
-    server.script.append(web.Response(text="<html>", status=502))
-    async with over_http(server.http_url, lambda: "h.p.s", FAST_SENDING) as sender:
-        sent = await sender.send(messages(2))
-
-    assert all(each.is_accepted for each in sent)
-    assert len(server.asked) == 3
 
 
 async def test_every_request_has_the_current_token(server: Server) -> None:

@@ -56,18 +56,6 @@ async def test_a_later_loop_continues_from_the_position_of_an_earlier_one(stage:
         assert await take(changes, 38) == [f"n{number}" for number in range(2, 40)]
 
 
-async def test_a_position_that_is_too_old_says_that_changes_are_missing(stage: Stage) -> None:
-    for number in range(20):
-        stage.user.store(number)
-    stage.user.forgotten = 10
-    old = f"p{5_000_000:016d}-{5:012x}"
-
-    async with Rooms(stage.url, "h.p.s", settings=FAST) as rooms, aclosing(rooms.changes("alice", old)) as changes:
-        assert await take(changes, 1) == [None]
-        await stage.push_change(stage.user.store(20))
-        assert await take(changes, 1) == ["n20"]
-
-
 async def test_changes_of_a_gap_come_once_and_in_order(stage: Stage) -> None:
     async with Rooms(stage.url, "h.p.s", settings=FAST) as rooms, aclosing(rooms.changes("alice")) as changes:
         await take(changes, 1)

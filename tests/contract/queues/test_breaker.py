@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SystemClock
 from headrace.health.breaker_status import BreakerStatus, read_breaker_status
 from headrace.queues.rabbitmq.publisher import GuardedPublisher
@@ -24,7 +24,6 @@ from localstage.services.programs import REDIS, ensure_programs
 from localstage.services.redis import Redis
 from tests.contract.rabbit import GUEST, Rabbit, drain, kinds, outgoing, publisher_to, settings
 from tests.fakes.secrets import MemorySecrets
-from tests.worlds.ports import free_port
 
 BREAKER = BreakerRule(window=10, probe_seconds=0.5)
 
@@ -95,10 +94,3 @@ async def test_a_written_breaker_status_is_readable_and_expires(
     client = redis.connect(cache_settings, 1)
     assert 0 < client.ttl("breakers") <= 900
     client.close()
-
-
-def test_an_unreachable_breaker_status_is_an_error() -> None:
-    nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}")
-
-    with pytest.raises(CacheUnavailable):
-        read_breaker_status(lambda: RedisCache.of(nowhere), SystemClock())

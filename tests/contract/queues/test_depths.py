@@ -68,22 +68,6 @@ def test_a_missing_queue_is_reported_beside_the_depths_of_the_others(url: str) -
     }
 
 
-def test_reading_depths_declares_no_queue(url: str) -> None:
-    queue_depths(settings(url), secrets(), ["persist.chat.7"], SECONDS)
-
-    assert queue_depths(settings(url), secrets(), ["persist.chat.7"], SECONDS) == {
-        "persist.chat.7": "there is no such queue"
-    }
-
-
-def test_outdated_credentials_are_read_again(rabbit: Rabbit, url: str) -> None:
-    renewed = secrets(json.dumps({"username": "guest", "password": "old"}))
-    renewed.text("arn")
-    renewed.values["arn"] = GUEST
-
-    assert queue_depths(settings(url), renewed, ["persist.chat.0"], SECONDS) == {"persist.chat.0": QueueDepth(0, 0)}
-
-
 def test_an_unavailable_broker_is_an_error() -> None:
     with pytest.raises(BrokerUnavailable):
         queue_depths(settings(f"amqp://127.0.0.1:{free_port()}"), secrets(), NAMES, SECONDS)

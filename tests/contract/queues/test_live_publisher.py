@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -188,19 +187,6 @@ def test_a_blocked_broker_gets_no_copies_until_it_is_unblocked(broker: Rabbit, l
     assert taken(broker, len(failures) + 1)[-1] == "after"
 
 
-def test_a_changed_password_is_read_from_the_secret_again(broker: Rabbit) -> None:
-    secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "old"})})
-    live = Live(broker.url, secrets)
-
-    assert isinstance(live.publish("1"), ConnectionLost)
-    secrets.values["arn"] = GUEST
-    live.clock.advance(COOLDOWN_SECONDS)
-    assert live.publish("2") is None
-
-    assert taken(broker, 1) == ["2"]
-    live.publisher.close()
-
-
 class SlowSecrets(MemorySecrets):
     """A read takes longer than a connection may."""
 
@@ -217,10 +203,6 @@ def test_reading_the_secret_does_not_count_as_connection_time(broker: Rabbit, mo
 
     assert taken(broker, 1) == ["1"]
     live.publisher.close()
-
-
-def test_an_unreadable_secret_is_a_failed_publish_without_an_exception(broker: Rabbit) -> None:
-    assert isinstance(Live(broker.url, MemorySecrets({})).publish("1"), ConnectionLost)
 
 
 def test_signals_use_the_connection_of_events_and_their_confirms_settle_nothing(broker: Rabbit) -> None:

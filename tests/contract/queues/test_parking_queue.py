@@ -92,19 +92,6 @@ def test_parked_messages_return_to_their_origin_queue_unchanged(vhost: str, chan
     assert declare(settings(vhost), SECRETS, delivery_limit=LIMIT).parked == 0
 
 
-def test_a_message_that_is_parked_again_is_requeued_again(vhost: str, channel: BlockingChannel) -> None:
-    parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
-    park(channel, "persist.chat.1", b"one")
-    parking_queue.requeue("main", 100, FAST, 10)
-    while depth(channel, PARKED_QUEUE) == 0:
-        method, _, _ = channel.basic_get("persist.chat.1")
-        if method is not None:
-            channel.basic_reject(method.delivery_tag, requeue=True)
-
-    assert parking_queue.requeue("main", 100, FAST, 10).returned == 1
-    assert [body for body, _ in taken(channel, "persist.chat.1")] == [b"one"]
-
-
 def test_requeueing_respects_its_limit_and_its_deadline(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.chat.1", *(str(number).encode() for number in range(6)))
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
@@ -144,12 +131,6 @@ def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: 
     assert sorted(record.body for record in retry.records) == [b"one", b"two"]
     assert {record.attributes["reason"] for record in retry.records} == {"parked"}
     assert all(record.attributes["firstFailedAt"] for record in retry.records)
-
-
-def test_declaring_the_topology_counts_parked_messages(vhost: str, channel: BlockingChannel) -> None:
-    park(channel, "persist.chat.0", b"one", b"two")
-
-    assert declare(settings(vhost), SECRETS, delivery_limit=LIMIT).parked == 2
 
 
 def test_without_a_broker_or_its_queue_the_depth_is_an_error(vhost: str, channel: BlockingChannel) -> None:

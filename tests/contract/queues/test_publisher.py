@@ -54,34 +54,12 @@ def test_an_unroutable_message_is_returned_and_the_others_are_confirmed(parts: t
     assert kept() == [b"1", b"3"]
 
 
-def test_publishing_no_messages_succeeds(parts: tuple[Publisher, Published]) -> None:
-    assert parts[0].publish([]) == []
-
-
 def test_a_thousand_messages_are_all_confirmed(parts: tuple[Publisher, Published]) -> None:
     publisher, kept = parts
 
     assert not any(publisher.publish([outgoing(str(number), number % QUEUES["chat"]) for number in range(1000)]))
 
     assert len(kept()) == 1000
-
-
-def test_a_publisher_that_was_closed_opens_again(broker: Rabbit) -> None:
-    drain(broker.url)
-    publisher = publisher_to(broker.url)
-    publisher.publish([outgoing("1")])
-    publisher.close()
-
-    assert publisher.publish([outgoing("2")]) == [None]
-
-    publisher.close()
-    assert drain(broker.url) == [b"1", b"2"]
-
-
-def test_without_a_broker_a_publish_is_a_lost_connection() -> None:
-    publisher = publisher_to(f"amqp://127.0.0.1:{free_port()}")
-
-    assert kinds(publisher.publish([outgoing(), outgoing()])) == [ConnectionLost, ConnectionLost]
 
 
 def test_endpoints_are_tried_in_turn(broker: Rabbit) -> None:

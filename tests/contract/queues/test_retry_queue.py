@@ -93,21 +93,6 @@ def test_a_record_may_have_any_bytes(parts: tuple[RetryLane, Taken], body: bytes
     assert [record.body for record in taken()] == [body]
 
 
-def test_many_large_records_are_stored(parts: tuple[RetryLane, Taken]) -> None:
-    lane, taken = parts
-
-    assert lane.send([RetryRecord(b"x" * 250_000) for _ in range(9)]) == [None] * 9
-
-    assert len(taken()) == 9
-
-
-def test_sending_or_postponing_no_records_succeeds(parts: tuple[RetryLane, Taken]) -> None:
-    lane, _ = parts
-
-    assert lane.send([]) == []
-    lane.postpone({})
-
-
 @given(st.lists(st.integers(min_value=0, max_value=400_000), max_size=40))
 def test_a_call_has_at_most_ten_entries_and_a_mebibyte(sizes: list[int]) -> None:
     groups = batches([RetryRecord(b"x" * size, {"reason": "why"}) for size in sizes])

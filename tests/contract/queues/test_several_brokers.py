@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 from pika import BlockingConnection, URLParameters
 
-from headrace.core.errors import BrokerUnavailable
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq import publisher as publishing
 from headrace.queues.rabbitmq.parked import ParkingQueue, ParkingQueues
@@ -60,13 +59,6 @@ def two(hosts: list[str]) -> Iterator[Two]:
     made = Two(*hosts)
     yield made
     made.close()
-
-
-def test_a_publisher_keeps_to_its_own_broker(two: Two) -> None:
-    for number in range(5):
-        assert two.publisher.publish([outgoing(str(number))]) == [None]
-
-    assert (len(drain(two.own)), drain(two.other)) == (6, [])
 
 
 def test_events_go_to_the_other_broker_when_the_own_one_is_gone(two: Two) -> None:
@@ -134,17 +126,6 @@ def test_credentials_that_one_broker_refuses_are_read_again_while_another_is_gon
 
     publisher.close()
     drain(hosts[0])
-
-
-def test_without_any_broker_events_are_refused_and_taken_again_later(two: Two) -> None:
-    nowhere = both(f"amqp://127.0.0.1:{free_port()}", f"amqp://127.0.0.1:{free_port()}")
-    publisher = RabbitPublisher(nowhere, SECRETS, PATIENT)
-
-    assert isinstance(publisher.publish([outgoing()])[0], BrokerUnavailable)
-
-    publisher._keeper._settings = two.settings
-    assert publisher.publish([outgoing()]) == [None]
-    publisher.close()
 
 
 def test_depths_are_those_of_all_brokers_and_a_lost_one_is_named(two: Two) -> None:

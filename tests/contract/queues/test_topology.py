@@ -76,14 +76,6 @@ def test_missing_queues_and_bindings_are_declared_again(vhost: str, channel: Blo
         channel.basic_publish(PERSIST_EXCHANGE, queue, b"routed", mandatory=True)
 
 
-def test_more_queues_can_be_added(vhost: str, channel: BlockingChannel) -> None:
-    declare(settings(vhost), SECRETS)
-
-    declare(settings(vhost, queues=5), SECRETS)
-
-    assert channel.queue_declare("persist.chat.4", passive=True).method.queue == "persist.chat.4"
-
-
 def test_a_conflicting_declaration_is_reported_and_the_others_succeed(vhost: str, channel: BlockingChannel) -> None:
     channel.queue_declare("persist.chat.0", durable=True)
     channel.exchange_declare(PARKED_EXCHANGE, "topic", durable=True)
@@ -163,11 +155,6 @@ def test_live_copies_expire_and_a_full_queue_drops_the_oldest(
     assert channel.basic_get(PARKED_QUEUE)[0] is None
 
 
-def test_an_unavailable_broker_is_an_error() -> None:
-    with pytest.raises(BrokerUnavailable):
-        declare(settings(f"amqp://127.0.0.1:{free_port()}"), SECRETS)
-
-
 def test_an_unreadable_secret_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a new stack the VPC endpoint of Secrets Manager may not work yet."""
 
@@ -240,17 +227,6 @@ def test_cloudformation_gets_the_declared_topology(cloudformation: tuple[str, li
             "Data": {"declared": "all"},
         }
     ]
-
-
-def test_cloudformation_gets_a_failure_with_its_reason(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
-    def fail() -> dict[str, str]:
-        raise BrokerUnavailable("the broker is unavailable")
-
-    url, answers = cloudformation
-    topology_resource.answer(request("Create", url), fail)
-
-    assert answers[0]["Status"] == "FAILED"
-    assert "the broker is unavailable" in answers[0]["Reason"]
 
 
 def test_a_long_reason_is_cut_to_the_limit_of_cloudformation(cloudformation: tuple[str, list[dict[str, Any]]]) -> None:
