@@ -1,4 +1,4 @@
-"""A small stage with the real wire formats and rows in memory, which loses or changes events if a test says so."""
+"""A small stage with the real wire formats and rows in memory, which loses an event or waits if a test says so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +17,10 @@ BEHIND = "the stage is behind: an event would wait about 47 s to be stored; send
 
 @dataclass
 class Faults:
-    """Each has the number of the accepted event (from 1) that it affects; 0 is none."""
+    """``lose`` is the number of an accepted event (from 1); 0 is none."""
 
     lose: int = 0
-    alter: int = 0
-    refuse: int = 0
     delay: float = 0.0
-    later_every: int = 0
-    cut_every: int = 0
     behind: range = range(0)
     """The frames that are refused, by their numbers."""
 
@@ -38,7 +33,6 @@ class FakeStage:
     rows: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
     accepted: int = 0
     frames: int = 0
-    connections: int = 0
     port: int = 0
 
     def __enter__(self) -> FakeStage:
@@ -75,7 +69,6 @@ class FakeStage:
         app = web.Application()
         app.router.add_get("/local", self._socket)
         app.router.add_get("/rooms/{room}/messages", self._history)
-        app.router.add_get("/analytics/{question}", self._analytics)
         app.router.add_post("/token", self._token)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
@@ -90,12 +83,6 @@ class FakeStage:
         asked = await request.json()
         return web.json_response({"access_token": f"{asked['user'].encode().hex()}.{'.'.join(asked['scopes'])}"})
 
-    async def _analytics(self, request: web.Request) -> web.Response:
-        users = Counter(row["userId"] for row in self.rows.get(request.query["roomId"], {}).values())
-        ranked = sorted(users.items(), key=lambda item: (-item[1], item[0]))[: int(request.query.get("top", 10))]
-        top = [{"userId": user, "messages": count} for user, count in ranked]
-        return web.json_response({"totalMessages": users.total(), "uniqueUsers": len(users), "topUsers": top})
-
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         offered = request.headers.get("Sec-WebSocket-Protocol", "").split(", ")
         if len(offered[0].split(",")) == 2:
@@ -103,7 +90,6 @@ class FakeStage:
         if offered[0] != "headrace.v1" or offered[-1].strip() == "refused":
             return web.Response(status=401)
         user = bytes.fromhex(offered[1].strip().split(".")[0]).decode()
-        self.connections += 1
         socket = web.WebSocketResponse(protocols=["headrace.v1"])
         await socket.prepare(request)
         async for message in socket:
@@ -111,13 +97,8 @@ class FakeStage:
                 break
             self.frames += 1
             frame = json.loads(message.data)
-            if _nth(self.frames, self.faults.cut_every):
-                await socket.close(code=1011)
-            elif self.frames in self.faults.behind:
+            if self.frames in self.faults.behind:
                 error = {"code": "rate_limited", "message": BEHIND, "retryAfter": 0.1}
-                await socket.send_str(json.dumps({"type": "error", "requestId": frame["requestId"], "error": error}))
-            elif _nth(self.frames, self.faults.later_every):
-                error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
                 await socket.send_str(json.dumps({"type": "error", "requestId": frame["requestId"], "error": error}))
             else:
                 await socket.send_str(json.dumps(self._answer(frame, user)))
@@ -130,26 +111,22 @@ class FakeStage:
                 "requestId": frame.get("requestId"),
                 "results": [self._accept(event, user) for event in frame["events"]],
             }
-        result = self._accept(frame, user)
-        return {"type": "error" if "error" in result else "ack", "requestId": frame.get("requestId"), **result}
+        return {"type": "ack", "requestId": frame.get("requestId"), **self._accept(frame, user)}
 
     def _accept(self, event: dict[str, Any], user: str) -> dict[str, Any]:
         self.accepted += 1
-        faults, number = self.faults, self.accepted
-        if number == faults.refuse:
-            return {"messageId": event["messageId"], "error": {"code": "invalid", "message": "no", "details": []}}
         row = {
             "roomId": event["roomId"],
             "messageId": event["messageId"],
             "timestamp": event["timestamp"],
             "userId": event.get("userId", user),
             "username": event.get("username", user),
-            "message": event["message"] + ("!" if number == faults.alter else ""),
+            "message": event["message"],
             "messageType": event.get("messageType", "TEXT"),
-            "visible_at": time.monotonic() + faults.delay,
+            "visible_at": time.monotonic() + self.faults.delay,
         }
         room = self.rows.setdefault(row["roomId"], {})
-        if number != faults.lose:
+        if self.accepted != self.faults.lose:
             room[(row["timestamp"], row["messageId"], row["userId"])] = row
         return {"roomId": row["roomId"], "messageId": row["messageId"], "timestamp": row["timestamp"], "lane": "main"}
 
@@ -166,7 +143,3 @@ class FakeStage:
         items = [{k: v for k, v in row.items() if k != "visible_at"} for row in rows[start : start + limit]]
         page = {"items": items, "next": str(start + limit) if more else None, "previous": None, "hasMore": more}
         return web.json_response(page)
-
-
-def _nth(number: int, every: int) -> bool:
-    return every > 0 and number % every == 0

@@ -62,18 +62,6 @@ def test_a_stage_that_fails_to_start_is_reported_with_its_error(file: Path) -> N
     process.close()
 
 
-def test_a_stage_that_ends_during_a_demo_is_reported(file: Path, stage: FakeStage) -> None:
-    process = StageProcess(lambda _: None, stage_command(file, stage), file)
-    process.start()
-    pid = json.loads(file.read_text())["pid"]
-    os.kill(pid, signal.SIGKILL)
-    wait_until_gone(pid)
-
-    with pytest.raises(StageFailed):
-        process.check()
-    process.close()
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, stage: FakeStage, number: signal.Signals) -> None:
     script = (

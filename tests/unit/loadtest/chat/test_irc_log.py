@@ -32,42 +32,10 @@ def test_every_message_line_is_one_message_with_identical_text(path: Path) -> No
     assert log.kinds["message"] == len(expected)
 
 
-def test_joins_leaves_and_renames_are_kept_under_the_ids_of_their_messages() -> None:
-    log = read_log(SAMPLES / "2004-11-15_03.log")
-
-    assert [(one.kind, one.user_id, one.new_id) for one in log.presences] == [
-        ("JOIN", "brad[]", None),
-        ("JOIN", "[cro]smiley", None),
-        ("LEAVE", "Matt|", None),
-        ("RENAME", "usual", "ubuntor"),
-        ("RENAME", "[cro]smiley", "smiley"),
-        ("JOIN", "[H]", None),
-        ("LEAVE", "brad[]", None),
-    ]
-    assert {"brad[]", "[cro]smiley"} <= {message.user_id for message in log.messages}
-
-
-def test_control_characters_and_spaces_belong_to_the_text() -> None:
-    texts = [message.message for message in read_log(SAMPLES / "2004-11-15_03.log").messages]
-
-    assert "tab\there, bell\x07, backspace\x08, bold\x02on\x02, \ufeffmark" in texts
-    assert "  leading and trailing  " in texts
-    assert "a carriage\rreturn, \x0bvertical, \x85next line, \u2028separator" in texts
-    assert "<nick> quoting [12:34] <someone> === with has joined #ubuntu" in texts
-
-
 def test_a_line_that_is_not_utf_8_is_latin_1(tmp_path: Path) -> None:
     path = log_of(tmp_path, "[10:00] <a> café\n".encode("latin-1") + "[10:01] <b> café ☕\n".encode())
 
     assert [message.message for message in read_log(path).messages] == ["café", "café ☕"]
-
-
-def test_lines_of_one_minute_are_a_millisecond_apart(tmp_path: Path) -> None:
-    path = log_of(tmp_path, b"[10:00] <a> x\n[10:00] <b> y\n=== c is now known as d\n[10:00] <a> z\n[10:01] <a> w\n")
-
-    assert [message.timestamp[11:] for message in read_log(path).messages] == [
-        "10:00:00.000000Z", "10:00:00.001000Z", "10:00:00.003000Z", "10:01:00.000000Z",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -41,15 +41,6 @@ def read(checker: Checker, *numbers: int) -> None:
         checker.read(row(event(number)))
 
 
-def test_a_run_with_every_event_read_back_passes(checker: Checker) -> None:
-    read(checker, *range(10))
-
-    verdict = checker.verdict()
-
-    assert verdict.whole
-    assert (verdict.accepted, verdict.stored) == (10, 10)
-
-
 def test_an_acknowledged_event_that_cannot_be_read_is_lost_and_named(checker: Checker) -> None:
     read(checker, *range(9))
 
@@ -130,41 +121,8 @@ def test_a_refused_event_is_not_lost_but_the_run_fails() -> None:
     assert checker.errors == {"invalid": 1}
 
 
-def test_a_second_acknowledgement_of_a_retry_counts_nothing(checker: Checker) -> None:
-    checker.attempted([event(0)])
-    checker.accepted([event(0)], ["retry"], 0.0)
-
-    verdict = checker.verdict()
-
-    assert verdict.accepted == 10
-    assert checker.lanes == {"main": 10}
-
-
-def test_events_of_an_earlier_run_are_neither_lost_nor_unexpected() -> None:
-    checker = Checker()
-    for number in (1, 2):
-        checker.permit(event(number))
-    checker.begin_read()
-    read(checker, 1)
-
-    verdict = checker.verdict()
-
-    assert verdict.whole
-    assert (verdict.attempted, verdict.stored) == (0, 0)
-
-
 def test_an_item_out_of_order_fails_the_run(checker: Checker) -> None:
     read(checker, *range(10))
     checker.disorder(row(event(3)))
 
     assert not checker.verdict().kept
-
-
-def test_an_item_without_its_fields_is_unexpected(checker: Checker) -> None:
-    checker.read({})
-
-    assert checker.verdict().unexpected == 1
-
-
-def test_the_newest_acknowledged_events_are_found_per_room(checker: Checker) -> None:
-    assert checker.newest(2) == {"room": {"id-9": event(9).timestamp, "id-8": event(8).timestamp}}

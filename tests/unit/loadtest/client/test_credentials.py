@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from loadtest.client.credentials import Claims, Credentials, given
+from loadtest.client.credentials import Credentials, given
 from loadtest.client.target import Target
 from localstage.client.errors import StageNotFound, TokenRefused
 
@@ -20,11 +20,6 @@ def jwt(subject: str, *scopes: str, **claims: object) -> str:
 
 
 PRODUCER = jwt("producer-client", "events:write", "chat:read")
-
-
-def test_the_prefix_of_cognitos_scopes_is_not_part_of_them() -> None:
-    assert Claims.of(PRODUCER).scopes == {"events:write", "chat:read"}
-    assert Claims.of(jwt("a", scope=["chat:read"])).scopes == {"chat:read"}
 
 
 def test_what_is_no_jwt_is_refused_without_printing_it() -> None:
@@ -60,14 +55,3 @@ def test_a_stage_elsewhere_needs_both_urls_and_a_token() -> None:
         Target.named(*URLS, {})
     with pytest.raises(TokenRefused, match="CLIENT_ID needs the variables TOKEN_URL and CLIENT_SECRET"):
         Target.named(*URLS, {"CLIENT_ID": "c", "TOKEN_URL": "https://pool.example/oauth2/token"})
-
-
-def test_only_the_local_stage_issues_tokens_for_any_user() -> None:
-    local = Target.named(*URLS, {"TOKEN_URL": "http://127.0.0.1:1/token"})
-    elsewhere = Target.named(*URLS, {"TOKEN": PRODUCER})
-
-    assert local is not None
-    assert elsewhere is not None
-    assert (local.issues, elsewhere.issues) == (True, False)
-    assert (elsewhere.reader_id, local.reader_id) == ("producer-client", "loadtest-reader")
-    assert elsewhere.operator("me") is None

@@ -16,7 +16,6 @@ from tests.unit.template_stack import ROOT
 from tests.worlds.senders import CLOCK, sender
 
 EXAMPLES = str(ROOT / "examples" / "streams")
-MINUTE = 60_000_000
 
 
 class Parcel(Event):
@@ -66,22 +65,6 @@ def test_each_invalid_event_is_refused(stream: Stream) -> None:
     for each in invalid:
         with pytest.raises(InvalidEvent):
             Events(stream).accept(each, sender(trusted=True))
-
-
-def test_the_same_name_makes_the_same_events_and_another_one_others() -> None:
-    first, again, other = ([maker.make(0) for _ in range(20)] for maker in (Maker(PARCELS, each) for each in (7, 7, 8)))
-
-    assert first == again
-    assert not {each.event_id for each in first} & {each.event_id for each in other}
-    assert [each.item["weight"] for each in first] != [each.item["weight"] for each in other]
-
-
-def test_derived_values_are_expected_and_not_sent() -> None:
-    derived = Stream("parcels", Parcel, key="parcel_box", derive=lambda parcel: {"price": 5 * len(parcel.name)})
-
-    made = Maker(derived, 7).make(CLOCK.now())
-
-    assert made.item["price"] == 5 * len(made.item["name"]) != made.sent.get("price")
 
 
 def test_a_check_that_refuses_all_that_is_made_is_named() -> None:

@@ -101,10 +101,3 @@ def test_an_accepted_event_is_lost_also_if_another_has_no_answer(monkeypatch: py
     monkeypatch.setattr(posted_work, "until_complete", partial(until_complete, sleep=lambda _: None))
 
     assert work(stored="ac", accepted="ab", unanswered=1).read_back().lost == 1
-
-
-def test_everything_is_read_again_while_fewer_events_are_missing() -> None:
-    found = iter([3, 2, 1, 1])
-
-    assert until_complete(lambda: Findings(lost=next(found)), lambda: 0, sleep=lambda _: None).lost == 1
-    assert not list(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,16 +37,6 @@ def result(*parts: dict[str, Any], shape: Shape = FRAMES, workers: int | None = 
     made = RunResult(shape)
     made.outcomes = [Outcome(phase, parts, workers or len(parts)) for phase in shape.phases]
     return made
-
-
-def test_the_results_of_all_workers_make_one() -> None:
-    made = result(part(0), part(1, ack=0.04))
-
-    assert (made.exit_code, made.partial) == (0, False)
-    assert [(each.sent("accepted"), each.found("stored")) for each in made.outcomes] == [(20, 20), (20, 20)]
-    lines = made.text(Path("run.json")).splitlines()
-    assert lines[-1].startswith("accepted=20 stored=20 lost=0 unexpected=0 duplicated=0 acks p50=20ms p99=40ms")
-    assert lines[0] == "result: run.json"
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadtest.checker.readback import await_none
 from loadtest.sending.arrivals import GRACE, Arrivals
-from loadtest.sending.draining import unreadable
-from localstage.client.errors import HttpError
 from tests.fakes.clock import Seconds
 
 
@@ -33,16 +30,3 @@ def test_what_was_not_sent_soon_after_the_end_is_counted() -> None:
 
     assert arrivals.take() is None
     assert arrivals.unsent == 60
-
-
-def test_what_is_not_stored_yet_is_asked_for_again() -> None:
-    clock, answers = Seconds(), [HttpError(404, "not_found", ""), False, True]
-
-    def ask() -> bool:
-        answer = answers.pop(0)
-        if isinstance(answer, HttpError):
-            raise answer
-        return bool(answer)
-
-    assert await_none(unreadable([ask]), 60.0, clock=clock, sleep=clock.sleep)
-    assert not await_none(unreadable([lambda: False]), 5.0, clock=clock, sleep=clock.sleep)

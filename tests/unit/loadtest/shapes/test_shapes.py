@@ -11,7 +11,7 @@ import pytest
 
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import WrongOption, add_options, shape_of
-from loadtest.shapes.shape import FEWEST_USERS, WRITERS, Phase, Shape
+from loadtest.shapes.shape import WRITERS, Phase, Shape
 
 FILES = (Path(__file__).parents[4] / "loadtest" / "users").glob("*.py")
 """Not imported: Locust changes the process that imports it."""
@@ -34,11 +34,6 @@ def test_a_shape_says_what_it_is_and_names_users_that_exist(name: str) -> None:
         assert Phase.of_message(asdict(phase)) == phase
 
 
-def test_every_kind_of_user_has_a_shape() -> None:
-    assert {load.kind for each in SHAPES.values() for phase in each.phases for load in phase.loads} == USERS
-    assert set(WRITERS) <= set(USERS)
-
-
 def test_the_mixed_shape_has_the_published_shares() -> None:
     loads = SHAPES["mixed"].phases[0].loads
     total = sum(load.rate for load in loads)
@@ -47,31 +42,6 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
 
     assert writes / total == pytest.approx(0.3)
     assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
-
-
-def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
-    (ski_opening, *_), (endurance,) = shape("--shape", "ski", "--scale", "0.1").phases, SHAPES["endurance"].phases
-    (scaled,) = shape("--shape", "endurance", "--scale", "0.1").phases
-
-    assert (ski_opening.loads[0].events, ski_opening.loads[0].users) == (3_200, FEWEST_USERS)
-    assert scaled.seconds == pytest.approx(endurance.seconds / 10)
-    assert scaled.loads[0].rate == pytest.approx(100)
-
-
-def test_a_duration_or_a_number_of_messages_can_be_set() -> None:
-    spike = shape("--shape", "spike", "--seconds", "12")
-    frames = shape("--messages", "500")
-
-    assert [phase.seconds for phase in spike.phases] == pytest.approx([6, 3, 12])
-    assert [load.events for phase in frames.phases for load in phase.loads] == [500, 100]
-
-
-def test_a_rate_is_that_of_all_writers_of_a_phase_in_their_shares() -> None:
-    *_, rides, questions, _, _, _ = shape("--shape", "ski", "--rate", "500").phases
-    mixed = shape("--shape", "mixed", "--rate", "90").phases[-1].loads
-
-    assert (rides.loads[0].rate, rides.loads[0].events, questions.loads[0].rate) == (500, 200_000, 0)
-    assert [load.rate for load in mixed[:3]] == pytest.approx([45, 45, 41.3])
 
 
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
