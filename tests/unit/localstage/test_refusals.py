@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
-from localstage.gateway.refusals import PACE, Refusals, nearest
+from localstage.gateway.refusals import nearest
 
 KEYS = ("GET /rooms", "GET /rooms/{roomId}", "GET /rooms/{roomId}/messages", "POST /rooms/{roomId}/messages")
 
@@ -24,12 +22,3 @@ KEYS = ("GET /rooms", "GET /rooms/{roomId}", "GET /rooms/{roomId}/messages", "PO
 )
 def test_a_path_without_a_route_is_answered_with_the_nearest_one(method: str, path: str, reason: str) -> None:
     assert nearest(method, path, KEYS) == reason
-
-
-def test_a_flood_of_refusals_is_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:
-    refusals = Refusals(logging.getLogger("localstage.gateway.test"))
-
-    for _ in range(1000):
-        refusals.say(404, "GET /x", "there is no such path")
-
-    assert PACE.burst <= len(caplog.messages) <= PACE.burst + 2

@@ -15,12 +15,6 @@ def reset(state_dir: Path, *options: str, answer: str = "") -> Result:
     return CliRunner().invoke(cli, ["--state-dir", str(state_dir), "reset", *options], input=answer)
 
 
-def test_data_is_deleted_after_a_yes(tmp_path: Path) -> None:
-    assert reset(tmp_path, answer="y\n").exit_code == 0
-
-    assert not (tmp_path / "logs").exists()
-
-
 @pytest.mark.parametrize("answer", ["n\n", ""], ids=["no", "no input"])
 def test_nothing_is_deleted_without_a_yes_and_the_yes_option_is_named(tmp_path: Path, answer: str) -> None:
     result = reset(tmp_path, answer=answer)
@@ -28,11 +22,3 @@ def test_nothing_is_deleted_without_a_yes_and_the_yes_option_is_named(tmp_path: 
     assert result.exit_code == 1
     assert (tmp_path / "logs").exists()
     assert "add YES=1" in result.output
-
-
-def test_reset_with_yes_does_not_ask(tmp_path: Path) -> None:
-    result = reset(tmp_path, "--yes")
-
-    assert result.exit_code == 0
-    assert "?" not in result.output
-    assert not (tmp_path / "logs").exists()

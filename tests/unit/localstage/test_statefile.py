@@ -14,12 +14,6 @@ def mode(folder: Path) -> int:
     return folder.stat().st_mode & 0o777
 
 
-def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    StateFile(tmp_path / "a" / ".local").make_private()
-
-    assert mode(tmp_path / "a" / ".local") == 0o700
-
-
 def test_a_folder_that_users_share_is_refused_and_unchanged(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
 

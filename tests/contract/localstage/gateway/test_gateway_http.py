@@ -1,14 +1,13 @@
-"""An HTTP API over loopback: routes, throttles, limits of a request, ports."""
+"""An HTTP API over loopback: routes, throttles, CORS, limits of a request."""
 
 from __future__ import annotations
 
 import io
-import json
 
 import pytest
 from yarl import URL
 
-from localstage.core.model import HttpRoute, Throttle
+from localstage.core.model import Cors, HttpRoute, Throttle
 from tests.contract.localstage.gateway.gateway_fakes import (
     FakeFunctions,
     Serve,
@@ -29,29 +28,27 @@ async def test_an_encoded_slash_or_question_mark_leads_to_no_route(
     assert functions.events == []
 
 
-async def test_more_than_the_throttle_allows_is_a_429(serve: Serve) -> None:
-    client = await serve(
-        HttpRoute("GET /slow", "Echo", None, throttle=Throttle(rate=0.0001, burst=2)), "GET /free", throttle=None
-    )
-
-    statuses = []
-    for _ in range(3):
-        async with client.get("/slow") as response:
-            statuses.append(response.status)
-            answer = await response.text()
-    async with client.get("/free") as response:
-        free = response.status
-
-    assert statuses == [200, 200, 429]
-    assert json.loads(answer) == {"message": "Too Many Requests"}
-    assert free == 200
-
-
 async def test_the_stages_throttle_counts_all_routes_without_their_own(serve: Serve) -> None:
-    client = await serve("GET /a", "GET /b", throttle=Throttle(rate=0.0001, burst=1))
+    once = Throttle(rate=0.0001, burst=1)
+    client = await serve("GET /a", "GET /b", HttpRoute("GET /own", "Echo", None, throttle=once), throttle=once)
 
-    async with client.get("/a") as first, client.get("/b") as second:
-        assert (first.status, second.status) == (200, 429)
+    async with client.get("/a") as first, client.get("/own") as own, client.get("/b") as second:
+        assert (first.status, own.status, second.status) == (200, 200, 429)
+        assert await second.json() == {"message": "Too Many Requests"}
+
+
+@pytest.mark.parametrize(("origin", "allowed"), [("https://a.example", "https://a.example"), ("https://evil", None)])
+async def test_only_pages_of_an_allowed_origin_may_ask_and_read(
+    functions: FakeFunctions, serve: Serve, origin: str, allowed: str | None
+) -> None:
+    cors = Cors(("https://a.example",), ("GET",), ("authorization",), expose_headers=(), max_age=600)
+    client = await serve("GET /", cors=cors)
+
+    async with client.options("/", headers={"Origin": origin, "Access-Control-Request-Method": "GET"}) as preflight:
+        assert (preflight.status, preflight.headers.get("Access-Control-Allow-Origin")) == (204, allowed)
+    async with client.get("/nowhere", headers={"Origin": origin}) as refusal:
+        assert (refusal.status, refusal.headers.get("Access-Control-Allow-Origin")) == (404, allowed)
+    assert functions.events == []
 
 
 @pytest.mark.parametrize("size", [6 * 1024 * 1024, 10 * 1024 * 1024 + 1])

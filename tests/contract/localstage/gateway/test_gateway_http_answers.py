@@ -18,31 +18,6 @@ from tests.contract.localstage.gateway.gateway_fakes import (
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "content_type", "body"),
-    [
-        ({"statusCode": 201, "body": "made"}, 201, "text/plain; charset=UTF-8", "made"),
-        (
-            {"statusCode": 202, "body": "{}", "headers": {"content-type": "application/json"}},
-            202,
-            "application/json",
-            "{}",
-        ),
-        ({"statusCode": 204}, 204, None, ""),
-    ],
-)
-async def test_answers_become_responses(
-    functions: FakeFunctions, serve: Serve, answer: Any, status: int, content_type: str | None, body: str
-) -> None:
-    functions.handlers["Echo"] = lambda event: answer
-    client = await serve("GET /")
-
-    async with client.get("/") as response:
-        assert response.status == status
-        assert response.headers.get("Content-Type", "").replace(" ", "") == (content_type or "").replace(" ", "")
-        assert await response.text() == body
-
-
-@pytest.mark.parametrize(
     "answer",
     [
         {"statusCode": "soon"},

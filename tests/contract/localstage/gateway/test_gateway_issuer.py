@@ -27,21 +27,6 @@ def public_claims(issuer: Issuer, token: str) -> dict[str, Any]:
     return jwt.decode(token, key.key, algorithms=["RS256"], audience=CLIENT_ID, issuer=issuer.url)
 
 
-async def test_a_token_verifies_with_the_published_key_and_has_cognitos_claims(issuer: Issuer) -> None:
-    status, answer = await post(issuer.token_url, {"user": "alice", "scopes": ["chat:write", "chat:read"], "ttl": 60})
-
-    assert status == 200
-    assert answer["token_type"] == "Bearer"
-    assert answer["expires_in"] == 60
-    claims = await asyncio.to_thread(public_claims, issuer, answer["access_token"])
-    assert claims["sub"] == claims["username"] == "alice"
-    assert claims["scope"] == "chat:write chat:read"
-    assert claims["token_use"] == "access"
-    assert claims["client_id"] == claims["aud"] == CLIENT_ID
-    assert claims["exp"] == claims["iat"] + 60
-    assert claims["jti"]
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [

@@ -127,28 +127,3 @@ async def test_a_token_that_is_wrong_in_a_rare_way_is_a_401_and_runs_nothing(
     assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
     assert functions.events == []
     assert token not in caplog.text
-
-
-async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunctions, issuer: Issuer) -> None:
-    model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), issuer=issuer.url)
-    async with running(model, functions) as gateway, aiohttp.ClientSession() as client:
-        token = issuer.issue("alice", [])
-        await issuer.stop()
-
-        async with client.get(f"{gateway.http_url}/any", headers={"Authorization": token}) as response:
-            assert response.status == 401
-            assert "communication error" in response.headers["WWW-Authenticate"]
-
-
-async def test_a_refused_token_is_explained_in_the_log(api: Guarded, caplog: pytest.LogCaptureFixture) -> None:
-    await api.get("/read?secret=1", None)
-    await api.get("/read", f"Bearer {api.sign(exp=1)}")
-    await api.get("/read", f"Bearer {api.sign(scope='chat:write')}")
-    await api.get("/raed", f"Bearer {api.sign()}")
-
-    assert [each.split(";")[0] for each in caplog.messages] == [
-        "401 for GET /read: there is no token",
-        "401 for GET /read: the token has expired",
-        "403 for GET /read: the token needs chat:read or chat:admin: make token SCOPES=chat:read",
-        "404 for GET /raed: did you mean GET /read",
-    ]

@@ -151,11 +151,3 @@ async def test_a_client_that_does_not_read_is_a_429_before_it_holds_a_megabyte(c
     assert refused == [(429, "LimitExceededException")] * 20
     assert pushed < 1024 * 1024
     assert await connected.socket.receive_str() == "again"
-
-
-async def test_an_unsigned_call_is_refused_as_on_aws(connected: Connected) -> None:
-    url = f"{connected.gateway.management_url}/@connections/{connected.id}"
-
-    async with aiohttp.ClientSession() as client, client.post(url, data=b"x") as response:
-        assert response.status == 403
-        assert response.headers["x-amzn-ErrorType"] == "ForbiddenException"

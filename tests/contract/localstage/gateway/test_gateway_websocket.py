@@ -81,17 +81,6 @@ async def test_the_events_of_a_connection_have_awss_shape(functions: FakeFunctio
     assert {event["requestContext"]["connectionId"] for _, event in functions.events} == {context["connectionId"]}
 
 
-async def test_the_action_selects_the_route_and_the_answer_comes_back(connect: Serve) -> None:
-    socket = await connect()
-
-    answers = {}
-    for text in ('{"action":"send"}', '{"action":"other"}', "not json", '{"action":"$connect"}', "grüß 🙂"):
-        await socket.send_str(text)
-        answers[text] = await socket.receive_str()
-
-    assert answers == {text: f"{'sent' if 'send' in text else 'default'} {text}" for text in answers}
-
-
 async def test_only_two_way_routes_answer(connect: Serve, functions: FakeFunctions) -> None:
     socket = await connect(WebSocketRoute("quiet", "Send", False), SEND, DEFAULT)
 

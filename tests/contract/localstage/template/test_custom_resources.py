@@ -30,26 +30,9 @@ class Answering:
         return self._invocation
 
 
-def success(event: dict[str, Any]) -> dict[str, Any]:
-    return {"Status": "SUCCESS", "PhysicalResourceId": f"made-{event['LogicalResourceId']}"}
-
-
 def stage(**properties: str) -> StageModel:
     made = CustomResource("Topology", "Custom::Topology", "Declare", {"ServiceToken": "arn", **properties})
     return StageModel(custom_resources={"Topology": made})
-
-
-async def test_a_custom_resource_is_created_at_every_start():
-    functions = Answering(success)
-
-    for queues in ("4", "8"):
-        await run_custom_resources(stage(Queues=queues), functions)
-
-    first, second = functions.events
-    assert [event["RequestType"] for event in functions.events] == ["Create", "Create"]
-    assert first["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "4"}
-    assert second["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "8"}
-    assert (first["LogicalResourceId"], first["ResourceType"]) == ("Topology", "Custom::Topology")
 
 
 async def test_a_failed_answer_stops_the_start_with_its_reason():

@@ -1,7 +1,6 @@
 """The tables, queues, buckets and secrets of a template are created in emulators, and changed where AWS can."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -57,11 +56,3 @@ async def test_a_table_with_other_keys_or_indexes_is_an_error_that_names_reset(e
         await provision(stage(**change), live=emulator.live)
 
     assert named in str(refusal.value)
-
-
-async def test_a_definition_that_the_service_refuses_names_its_resource(emulator):
-    model = stage()
-    refused = replace(model.queues["Work"], name="no spaces please")
-
-    with pytest.raises(TemplateError, match=r"^Work: CreateQueue was refused: "):
-        await provision(replace(model, queues={**model.queues, "Work": refused}), live=emulator.live)

@@ -1,8 +1,5 @@
 """HTTP and WebSocket APIs of a template become models of the gateway."""
 
-import pytest
-
-from localstage.core.errors import TemplateError
 from localstage.core.model import Throttle
 from tests.unit.localstage.template.template_stage import FUNCTION
 
@@ -94,10 +91,3 @@ def test_a_two_way_route_needs_a_selection_expression_and_a_route_response(proje
     assert api.routes["both"].timeout == 0.5
     assert (api.stage, api.selection, api.throttle) == ("dev", "$request.body.action", Throttle(7.0, 3))
     assert (api.routes["both"].throttle, api.routes["selected"].throttle) == (Throttle(2.0, 1), None)
-
-
-def test_settings_of_a_websocket_route_that_there_is_not_are_refused(project):
-    wrong = WEBSOCKET.replace("RouteSettings: {both:", "RouteSettings: {neither:")
-
-    with pytest.raises(TemplateError, match="it has no route neither"):
-        project.load(wrong)

@@ -38,24 +38,11 @@ def test_an_unset_window_is_not_a_window_of_zero(project, written, window):
     assert mapping.window == window
 
 
-def test_a_rabbitmq_event_without_a_secret_of_the_template_is_refused(project):
-    function = rabbitmq("").replace("!Ref Keys", "arn:aws:secretsmanager:us-east-1:1:secret:other")
-
-    with pytest.raises(TemplateError, match=r"EchoIt\.SourceAccessConfigurations: BASIC_AUTH is not a secret"):
-        project.load(RESOURCES, function=function)
-
-
 def test_a_queue_that_shows_records_again_before_the_function_ends_is_refused(project):
     function = with_event("SQS", "Queue: !GetAtt Work.Arn").replace("Handler:", "Timeout: 61\n      Handler:")
 
     with pytest.raises(TemplateError, match=r"Work\.VisibilityTimeout: 60 s is shorter than Echo\.Timeout"):
         project.load(RESOURCES, function=function)
-
-
-def test_another_kind_of_source_is_refused(project):
-    stream = "Stream: arn:aws:kinesis:us-east-1:123456789012:stream/s, StartingPosition: LATEST"
-    with pytest.raises(TemplateError, match="EchoIt: the local stage reads from queues, RabbitMQ brokers and streams"):
-        project.load(RESOURCES, function=with_event("Kinesis", stream))
 
 
 def table_event(more: str = "") -> str:

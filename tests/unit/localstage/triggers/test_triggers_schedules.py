@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Invocation
 from localstage.core.model import Schedule
 from localstage.triggers.schedules import ScheduleTrigger, next_time
@@ -79,23 +78,6 @@ async def test_times_that_passed_while_the_machine_was_suspended_are_skipped():
     await trigger.stop()
 
     assert functions.events.empty()
-
-
-@pytest.mark.parametrize("answer", [Invocation(b"{}", error="Unhandled"), StageError("no environment")])
-async def test_a_failed_invocation_is_counted(answer: Invocation | Exception):
-    functions = Functions(answer)
-    trigger = ScheduleTrigger(schedule(), functions, clock=Clock(EVE))
-
-    await trigger.start()
-    await functions.events.get()
-    await trigger.stop()
-
-    assert (trigger.status().records, trigger.status().failures) == (0, 1)
-
-
-async def test_an_expression_that_cannot_be_read_names_the_schedule():
-    with pytest.raises(TemplateError, match="HealTopology: cannot run the schedule rate"):
-        ScheduleTrigger(schedule("rate(1 fortnight)"), Functions())
 
 
 @pytest.mark.parametrize(
