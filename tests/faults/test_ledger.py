@@ -9,7 +9,6 @@ import pytest
 
 from faults.harness.lanes import DeadLetter, Depths
 from faults.harness.ledger import QueueContents, Row, reconcile
-from faults.soak import draw
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 
@@ -72,12 +71,3 @@ def test_an_accepted_event_that_is_expected_to_be_dead_is_no_problem() -> None:
     row = result(dead=(LETTER,), expected_dead={b"id-1": ""})
 
     assert (row.good, row.lost, row.dead) == (True, 0, 1)
-
-
-def test_a_soak_of_the_same_seed_draws_the_same_faults() -> None:
-    first, again, other = draw(1), draw(1), draw(2)
-
-    drawn = [next(first) for _ in range(40)]
-
-    assert drawn == [next(again) for _ in range(40)]
-    assert drawn != [next(other) for _ in range(40)]

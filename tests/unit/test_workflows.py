@@ -38,12 +38,6 @@ def test_what_is_deployed_was_tested_and_rehearsed(deploy: dict[str, Any]) -> No
     assert [deploy["jobs"][stage]["needs"] for stage in DEPLOYING] == ["test", "test"]
 
 
-def test_dev_is_deployed_after_a_merge_and_prod_by_hand(deploy: dict[str, Any]) -> None:
-    assert deploy["on"] == {"push": {"branches": ["main"]}, "workflow_dispatch": None}
-    assert deploy["jobs"]["dev"]["if"] == "github.event_name == 'push'"
-    assert deploy["jobs"]["prod"]["if"] == "github.event_name == 'workflow_dispatch'"
-
-
 @pytest.mark.parametrize("stage", DEPLOYING)
 def test_a_deployment_belongs_to_the_environment_of_its_stage(deploy: dict[str, Any], stage: str) -> None:
     """The environment asks for the approval, and is in the subject that the role trusts."""
@@ -55,11 +49,6 @@ def test_a_deployment_belongs_to_the_environment_of_its_stage(deploy: dict[str, 
         f"headrace-{stage}",
     )
     assert f"make deploy STAGE_ENV={stage} ARGS=--no-confirm-changeset" in commands(job)
-
-
-@pytest.mark.parametrize("stage", DEPLOYING)
-def test_the_doctor_looks_at_a_stage_after_its_deployment(deploy: dict[str, Any], stage: str) -> None:
-    assert commands(deploy["jobs"][stage])[-1].startswith("make doctor")
 
 
 def test_only_jobs_that_deploy_may_ask_for_a_role(deploy: dict[str, Any]) -> None:

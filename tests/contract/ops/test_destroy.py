@@ -151,12 +151,3 @@ def test_mappings_whose_interfaces_stay_are_deleted_and_then_named(
     with pytest.raises(destroy.DeletionError, match="has not removed eni-1"):
         destroy.stop_mappings(destroy.Stack("headrace-dev"), lambda _: None)
     assert interfaces.asked == ["disable", "delete"]
-
-
-def test_a_mapping_that_an_earlier_run_deleted_is_passed_over(
-    plays: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Interfaces(plays, monkeypatch, left=0)
-    plays(UpdateEventSourceMapping=None)  # moto answers: it has no such mapping
-
-    destroy.stop_mappings(destroy.Stack("headrace-dev"), lambda _: None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,6 @@ def test_a_ratio_is_worse_only_beyond_a_tenth_and_with_intervals_apart(
     assert verdict(committed, **now) == found
 
 
-def test_figures_that_depend_on_the_machine_are_not_compared() -> None:
-    series = [{"name": "time", "values": [3.0], "unit": "ms", "better": ""}]
-    series += [{"name": "cost", "values": [3.0, 1.0, 2.0], "unit": "×", "better": "lower"}]
-    bench = {"commit": "abcdef0", "date": "2026-11-23", "rounds": 3, "series": series}
-
-    ratios = suite.ratios_of({"persist": bench})["persist"]["ratios"]
-
-    assert ratios == {"cost": {"better": "lower", "median": 2.0, "low": 1.5, "high": 2.5}}
-
-
 def test_a_benchmark_that_fails_is_named_and_the_next_one_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,20 +55,3 @@ def test_wrong_options_are_refused_in_one_sentence(tmp_path: Path, capsys: pytes
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("headrace: no such benchmark: nothing; there are publish, ")
     assert second == f"headrace: {path} is not the result of make bench"
-
-
-def test_every_benchmark_has_committed_ratios() -> None:
-    committed = json.loads(suite.COMMITTED.read_text())
-
-    assert committed.keys() == suite.BENCHES.keys()
-    assert all(bench["ratios"] for bench in committed.values())
-
-
-def test_the_picture_has_a_bar_of_each_ratio_and_the_aim_as_a_line_and_measures_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "ratios.svg"
-
-    assert suite.main(["--check", "--picture", str(path)]) == 0
-
-    texts = re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text())
-    assert texts.count("aim") == 4
-    assert {"message", "ride", "click", "authorize", "connect", "clicks"} <= set(texts)

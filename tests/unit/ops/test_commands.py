@@ -49,23 +49,6 @@ def test_a_dead_letter_cannot_control_the_terminal(monkeypatch: pytest.MonkeyPat
     assert "[red]x[/nope]" in result.output
 
 
-def test_an_answer_cannot_control_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    answered(monkeypatch, 400, {"error": {"code": "invalid_request", "message": "\x1b[31mred"}})
-
-    result = CliRunner().invoke(cli, ["discard"])
-
-    assert "\x1b" not in result.output
-
-
-def test_bodies_are_read_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = answered(monkeypatch, 200, listing(letter()))
-
-    for options in ([], ["--bodies"]):
-        assert CliRunner().invoke(cli, ["dead-letters", *options]).exit_code == 0
-
-    assert asked == ["/dead-letters?limit=50", "/dead-letters?limit=50&bodies=true"]
-
-
 def test_the_command_says_that_texts_were_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     answered(monkeypatch, 200, listing(letter(body="{}", textsWithheld={"deleted": 1, "unchecked": 0})))
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,17 +13,9 @@ from headrace_client.cli.doctor_stage import Finding, Verdict
 from localstage.core.errors import StageError
 from ops import deploy
 from ops.__main__ import cli
-from tests.unit.template_stack import ROOT, TemplateStack
+from tests.unit.template_stack import ROOT
 
 PYTHON = Path(sys.executable)
-NOW = datetime(2026, 11, 22, 23, 57, 54, tzinfo=UTC)
-
-
-def test_a_release_is_named_after_its_minute_and_commit(template_stack: TemplateStack) -> None:
-    release = deploy.new_release(NOW)
-
-    assert release.startswith("2611222357-")
-    assert re.fullmatch(template_stack.parameters["Release"]["AllowedPattern"], release)
 
 
 def test_each_stage_on_aws_gets_the_release_and_keeps_its_parameters() -> None:
@@ -71,15 +61,6 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return calls
 
 
-def test_sam_gets_the_named_configuration_and_the_options(calls: Path) -> None:
-
-    deploy.deploy("prod", ["--no-confirm-changeset"], PYTHON)
-
-    called = [re.sub(r"\S+/samconfig.toml", "FILE", line) for line in calls.read_text().splitlines()]
-    section = "--config-file FILE --config-env prod"
-    assert called == [f"build {section}", "4", f"deploy {section} --no-confirm-changeset", "4"]
-
-
 def test_packages_are_built_for_the_processor_of_the_stage(
     calls: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -92,12 +73,6 @@ def test_packages_are_built_for_the_processor_of_the_stage(
     deploy.deploy("dev", [], PYTHON)
 
     assert "--config-env dev --parameter-overrides Architecture=x86_64\n" in calls.read_text()
-
-
-def test_layers_are_deployed_with_bytecode(calls: Path) -> None:
-    deploy.deploy("dev", [], PYTHON)
-
-    assert len(list(calls.parent.rglob("module.*.pyc"))) == 1
 
 
 def test_without_the_runtimes_python_a_deployment_says_what_it_costs(

@@ -13,7 +13,6 @@ import pytest
 from localstage.core.errors import MissingProgram, StageError
 from ops import runtime
 from ops.runtime import RUNTIME, add_bytecode, architecture, build_with, find_python, python_to_build
-from tests.unit.template_stack import ROOT
 
 RUN = "import module; print(module.NUMBER)"
 
@@ -43,30 +42,6 @@ def test_bytecode_is_used_whatever_its_source(layer: Path, tmp_path: Path) -> No
     assert number(layer) == 1
 
 
-def test_packages_that_no_function_imports_get_none(layer: Path, tmp_path: Path) -> None:
-    """tests/unit/test_imports.py says that no function imports them."""
-    (layer / "pydantic" / "v1").mkdir(parents=True)
-    for module in ("pydantic/main.py", "pydantic/v1/main.py", "cffi.py"):
-        (layer / module).write_text("")
-
-    add_bytecode(tmp_path, sys.executable)
-
-    compiled = {path.relative_to(layer).parts[:-2] for path in layer.rglob("*.pyc")}
-    assert compiled == {(), ("pydantic",)}
-
-
-def test_a_module_that_is_no_python_is_named(layer: Path, tmp_path: Path) -> None:
-    (layer / "broken.py").write_text("def\n")
-
-    with pytest.raises(StageError, match=r"compiling the layers failed:[\s\S]*broken\.py"):
-        add_bytecode(tmp_path, sys.executable)
-
-
-def test_a_build_without_layers_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StageError, match="has no layer to compile"):
-        add_bytecode(tmp_path, sys.executable)
-
-
 def script(path: Path, *lines: str) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
@@ -94,22 +69,10 @@ def test_without_a_python_a_person_is_told_what_to_type(empty: Path) -> None:
         assert system in str(error.value)
 
 
-def test_where_a_container_engine_answers_no_python_is_needed(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "has_engine", lambda: True)
-
-    assert build_with(python_to_build(architecture())) == (["--use-container"], str(empty))
-
-
 def test_a_python_without_pip_is_not_taken(empty: Path) -> None:
     script(empty / RUNTIME, "exit 1")
 
     assert find_python() is None
-
-
-def test_the_python_of_the_path_is_taken(empty: Path) -> None:
-    script(empty / RUNTIME, f"echo {RUNTIME}")
-
-    assert build_with(python_to_build(architecture())) == ([], f"{empty}{os.pathsep}{empty}")
 
 
 def test_a_named_python_gets_the_name_that_the_sam_cli_looks_for(
@@ -137,7 +100,3 @@ def test_a_container_builds_for_its_own_processor_only(empty: Path, monkeypatch:
 
     with pytest.raises(MissingProgram, match="processor of the stage"):
         python_to_build("x86_64" if architecture() == "arm64" else "arm64")
-
-
-def test_bytecode_is_for_the_runtime_of_the_template() -> None:
-    assert f"    Runtime: {RUNTIME}\n" in (ROOT / "template.yaml").read_text()

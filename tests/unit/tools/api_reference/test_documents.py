@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,13 @@ from headrace.api.router import Api, http_handler
 from headrace.core import caller
 from headrace.core.errors import ERROR_MAPPINGS
 from headrace.core.times import SystemClock
-from headrace.live.frames import frames
-from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack
+from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
 from tests.worlds.requests import Context
-from tools.api_reference import texts
 from tools.api_reference.__main__ import generated
 from tools.api_reference.examples import Example, examples
-from tools.api_reference.names import EVENTS, OPERATION_IDS, event_name
-from tools.api_reference.results import http_schemas
-from tools.api_reference.routes import TITLES, Declared, actions, declared, error_kinds, http_routes, mapping
-from tools.api_reference.schemas import Models
+from tools.api_reference.names import event_name
+from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
 from tools.api_reference.scopes import SCOPES
 
 # `schemas/3.0.0-without-$id.json` of the npm package @asyncapi/specs 6.11.1 (Apache-2.0), one definition a line.
@@ -34,19 +29,6 @@ ASYNCAPI_SCHEMA = json.loads((Path(__file__).parent / "asyncapi-3.0.0.json").rea
 NOT_ANSWERED = {"poison"}
 """Codes of dead letters, which no client gets."""
 PAGES = generated()
-
-
-def test_each_area_has_a_title_and_a_section() -> None:
-    areas = {each.area for each in http_routes()}
-
-    assert areas - set(TITLES) == set(), "give it a title in TITLES of tools/api_reference/routes.py"
-    assert {area for area in areas if not texts.text(area, "")} == set(), (
-        "give it a section in tools/api_reference/texts.md"
-    )
-
-
-def test_the_events_of_each_stream_have_a_name() -> None:
-    assert set(EVENTS) == {each.name for each in CLIENT_STREAMS}, "name them in EVENTS of tools/api_reference/names.py"
 
 
 def named(routes: list[Declared]) -> Any:
@@ -107,14 +89,6 @@ def test_the_document_has_the_actions_of_the_template(template_stack: TemplateSt
     assert received == {key for key in keys if not key.startswith("$")}
 
 
-def test_a_route_with_a_parameter_documents_the_answer_to_an_address_that_is_too_long() -> None:
-    operations = [operation for methods in HTTP["paths"].values() for operation in methods.values()]
-
-    assert operations
-    for operation in operations:
-        assert ("414" in operation["responses"]) == bool(operation.get("parameters"))
-
-
 def test_the_functions_declare_every_route_once() -> None:
     keys = [each.key for each in declared()]
 
@@ -128,26 +102,6 @@ def test_both_documents_have_every_error_code() -> None:
         assert set(document["components"]["schemas"]["ErrorCode"]["enum"]) == codes
     answered = {mapping(kind).code for each in declared() for kind in each.errors()}
     assert answered == codes == {mapping(kind).code for kind in error_kinds()}
-
-
-def test_every_frame_may_have_a_request_id_as_text_or_number() -> None:
-    schemas = WEBSOCKET["components"]["schemas"]
-    union = [*schemas["ServerFrame"]["oneOf"], *schemas["ClientFrame"]["oneOf"]]
-    frames = {each["$ref"].rpartition("/")[2]: schemas[each["$ref"].rpartition("/")[2]] for each in union}
-
-    without = {name for name, schema in frames.items() if "requestId" not in schema["properties"]}
-    assert without == {"Messages", "Changes", "EventsPushed", "Signal"}
-    assert schemas["RequestId"]["type"] == ["string", "number"]
-
-
-def test_every_operation_has_a_name_that_a_method_can_have() -> None:
-    ids = [operation["operationId"] for methods in HTTP["paths"].values() for operation in methods.values()]
-
-    assert len(set(ids)) == len(ids) > 40
-    assert all(re.fullmatch(r"[a-z]+([A-Z][a-z]+)+", each) for each in ids)
-    assert {"listMessages", "inviteMember", "sendMessages"} <= set(ids)
-    keys = {each.key for each in http_routes()}
-    assert set(OPERATION_IDS) == keys, "name it in OPERATION_IDS of tools/api_reference/names.py"
 
 
 def test_every_frame_is_in_one_union_whose_members_a_constant_tells_apart() -> None:
@@ -165,46 +119,6 @@ def test_every_frame_is_in_one_union_whose_members_a_constant_tells_apart() -> N
         if message["title"] in found:
             direction = "ClientFrame" if name in WEBSOCKET["operations"] else "ServerFrame"
             assert found[message["title"]] == direction
-
-
-def test_a_field_of_a_request_that_has_a_default_is_not_a_required_one() -> None:
-    """Generators make a field with a ``default`` a required one."""
-    components = [HTTP["components"]["schemas"], WEBSOCKET["components"]["schemas"]]
-
-    fields = [
-        each for document in components for one in document.values() for each in one.get("properties", {}).items()
-    ]
-    assert fields
-    assert not [name for name, schema in fields if "default" in schema]
-    assert "default `group`" in HTTP["components"]["schemas"]["RoomRequest"]["properties"]["form"]["description"]
-
-
-def test_times_of_answers_have_a_format() -> None:
-    time = {"type": "string", "format": "date-time"}
-    http, websocket = HTTP["components"]["schemas"], WEBSOCKET["components"]["schemas"]
-
-    assert http["MessageItem"]["properties"]["timestamp"] == time
-    assert http["AcceptedMessage"]["properties"]["timestamp"] == time
-    assert http["ReadMark"]["properties"]["readTo"] == {"$ref": "#/components/schemas/ReadTo"}
-    assert websocket["Pong"]["properties"]["tokenExpiresAt"] == time
-    assert violations(HTTP, time, "yesterday")
-    for document in (HTTP, WEBSOCKET):
-        for name, schema in document["components"]["schemas"].items():
-            for field, each in schema.get("properties", {}).items():
-                assert not field.endswith("At") or "date-time" in json.dumps(each), f"{name}.{field}"
-
-
-def test_cursors_keys_and_positions_are_schemas_with_names() -> None:
-    for document in (HTTP, WEBSOCKET):
-        schemas = document["components"]["schemas"]
-        assert {"Cursor", "Key", "Position", "CursorOrKey"} <= schemas.keys()
-        assert schemas["MessageItem"]["properties"]["key"] == {"$ref": "#/components/schemas/Key"}
-    page = HTTP["components"]["schemas"]["RoomMessagePage"]["properties"]
-    assert page["next"]["anyOf"][0] == {"$ref": "#/components/schemas/Cursor"}
-    assert page["position"] == {"$ref": "#/components/schemas/Position"}
-    given = {each["name"]: each["schema"] for each in HTTP["paths"]["/rooms/{roomId}/messages"]["get"]["parameters"]}
-    names = {"since": "Position", "cursor": "Cursor", "around": "Key", "before": "CursorOrKey", "after": "CursorOrKey"}
-    assert {name: given[name]["$ref"].rpartition("/")[2] for name in names} == names
 
 
 def test_every_scope_is_described_and_used() -> None:
@@ -235,13 +149,6 @@ def test_every_route_and_action_has_an_example_that_succeeds(declared: Declared)
     assert found, "add a request to tools/api_reference/requests.yaml; with a stage running: make reference RECORD=1"
 
 
-def test_a_new_route_for_events_has_schemas_before_it_has_an_example() -> None:
-    route = replace(next(each for each in http_routes() if each.route.stream is not None), key="POST /doors/openings")
-    found = http_schemas([route], Models([route]))
-
-    assert found["AcceptedMessage"]["required"] == ["lane"]
-
-
 @pytest.mark.parametrize("example", examples(), ids=lambda each: f"{each.key}-{each.name}")
 def test_every_recorded_answer_has_the_form_that_the_document_says(example: Example) -> None:
     assert not answer_violations(example)
@@ -269,16 +176,6 @@ def test_every_recorded_request_has_the_form_that_the_document_says(example: Exa
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         items = [each for each in body.get("events", []) if "#" in str(each.get("roomId"))]
         assert bool(violations(HTTP, schema, body)) == bool(items)
-
-
-def test_the_frames_that_are_pushed_have_the_form_that_the_document_says() -> None:
-    (pushed,) = [each.answer for each in examples() if each.key == "messages"]
-
-    for missed in (False, True):
-        for frame in frames(pushed["roomId"], pushed["items"], missed=missed):
-            assert not violations(
-                WEBSOCKET, WEBSOCKET["components"]["messages"]["messages"]["payload"], json.loads(frame)
-            )
 
 
 @named([each for each in http_routes() if each.route.batch])

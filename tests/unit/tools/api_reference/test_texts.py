@@ -12,13 +12,12 @@ from headrace.api.rates.rate_limiter import PERCENT, TYPING, Kind
 from headrace.api.rates.sliding_window import SLOT_SECONDS
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
-from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, CONNECT_SCOPES, SUBPROTOCOL
+from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, SUBPROTOCOL
 from headrace.features.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.features.analytics.counter import EXACT_IDS
 from headrace.features.analytics.requests import LONGEST, SHORTEST
 from headrace.features.ski.resort_days import STALENESS
 from headrace.features.ski.stream import VERTICAL_PER_LIFT
-from headrace.features.unread.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.health import health, status
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
@@ -26,7 +25,6 @@ from headrace.live.push_service import LONGEST_REST
 from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.streams.chat.messages.positions import OVERLAP
 from tests.unit.template_stack import TemplateStack
-from tests.worlds.reference import HTTP, WEBSOCKET
 from tools.api_reference.texts import text
 
 MEGABYTE, KILOBYTE = 1024 * 1024, 1024
@@ -74,15 +72,3 @@ def test_the_texts_name_the_default_limits_of_a_user(template_stack: TemplateSta
         assert f"| `{kind}` | {rate} |" in text("limits")
     shares = f"have {CONNECTIONS_PER_USER} connections open, and follow one room over {CONNECTIONS_PER_ROOM} of them"
     assert shares in " ".join(text("limits").split())
-
-
-def test_the_texts_name_the_scopes_that_may_connect() -> None:
-    assert all(f"`{scope}`" in text("connection") for scope in CONNECT_SCOPES)
-
-
-def test_the_docstrings_of_lists_name_their_limits() -> None:
-    schemas = HTTP["components"]["schemas"]
-    assert f"more than {ROOMS_LIMIT:,} rooms" in schemas["ConversationPage"]["description"]
-    assert f"exact up to {UNREAD_LIMIT}" in schemas["Conversation"]["description"]
-    assert WEBSOCKET["operations"]["sendBatch"]["summary"].startswith("Send up to 100 messages")
-    assert HTTP["paths"]["/messages/batch"]["post"]["summary"].startswith("Send up to 500 messages")
