@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
 from headrace.declare import Stream, fields
 from headrace.features.declared.folder import declarations
+from headrace.features.declared.stream import Events
 
 
 def findings(folder: Path) -> Iterator[str]:
@@ -24,6 +26,22 @@ def findings(folder: Path) -> Iterator[str]:
         before = _committed(path)
         if before is not None:
             yield from (f"streams/{now.file}:{now.line}: {each}" for each in broken(before, now))
+
+
+def table_lacks(stream: Stream, resources: Mapping[str, Any]) -> str | None:
+    """The sentence for a stream with a separate table that functions of the template do not have."""
+    if stream.table != "own":
+        return None
+    variable = Events(stream).stream.table_setting
+    environments = {
+        name: one.get("Properties", {}).get("Environment", {}).get("Variables", {}) for name, one in resources.items()
+    }
+    functions = [name for name, has in environments.items() if "DECLARED_TABLE" in has and variable not in has]
+    if not functions:
+        return None
+    needs = f"{variable}, the name of a table, in {', '.join(functions)} of template.yaml"
+    add = "add the lines of docs/how-to/add-a-stream.md#a-separate-table"
+    return f'streams/{stream.file}:{stream.line}: table="own" needs {needs}: {add}'
 
 
 def broken(before: Stream, now: Stream) -> Iterator[str]:

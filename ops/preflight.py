@@ -16,14 +16,13 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.feature import chosen
 from headrace.core.stream import TIME_SHARDS
 from headrace.features.declared.folder import declarations
-from headrace.features.declared.stream import Events
 from headrace.stage.chosen import FEATURES
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops import replacements
 from ops.aws import NO_REGION, Stack, call
-from ops.declared import findings
+from ops.declared import findings, table_lacks
 
 PARAMETERS_OF = {"TellTarget": ("", "tell"), "WebhookUrl": ("", "tell"), "Archive": ("off", "archive")}
 """The value without which a parameter does nothing while its feature is left out, and that feature."""
@@ -230,11 +229,10 @@ def declared(features: str, folder: Path) -> list[str]:
         streams = declarations(str(folder))
     except ConfigurationError as error:
         raise Failed(str(error)) from None
-    found, template = [each.name for each in streams], TEMPLATE.read_text(encoding="utf-8")
-    for each in streams:
-        if each.table == "own" and f"{(variable := Events(each).stream.table_setting)}:" not in template:
-            needed = f"needs lines of template.yaml, with {variable}: docs/how-to/add-a-stream.md"
-            raise Failed(f'streams/{each.file}:{each.line}: table="own" {needed}')
+    resources = parse(TEMPLATE.read_text(encoding="utf-8"), TEMPLATE)["Resources"]
+    for lacks in filter(None, (table_lacks(each, resources) for each in streams)):
+        raise Failed(lacks)
+    found = [each.name for each in streams]
     if found and "declared" not in named(features):
         raise Failed(f"{folder.name}/ declares {', '.join(found)}, but Features leaves declared out")
     return found

@@ -85,17 +85,6 @@ def test_a_mistake_in_a_declaration_is_told_with_its_line_and_what_is_allowed(
     assert details(plan("dev")) == {"streams": reason}
 
 
-def test_a_stream_with_a_table_of_its_own_needs_lines_of_the_template(
-    ready: Callable[..., None], tmp_path: Path
-) -> None:
-    ready()
-    own = (EXAMPLES / "doors.py").read_text().replace("keep_days=90", 'table="own"')
-    (tmp_path / "doors.py").write_text(own)
-
-    reason = 'streams/doors.py:17: table="own" needs lines of template.yaml, with DOORS_TABLE: '
-    assert details(plan("dev"))["streams"].startswith(reason)
-
-
 def test_streams_are_not_declared_for_a_stage_that_leaves_the_feature_out(
     ready: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

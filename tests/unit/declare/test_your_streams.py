@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from headrace_client.cli.doctor_stage import Failed
 from ops.declared import findings
+from ops.preflight import TEMPLATE, declared
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = (ROOT / "streams", ROOT / "examples" / "streams")
@@ -58,3 +60,27 @@ def test_a_change_that_breaks_readers_is_named(tmp_path: Path, old: str, new: st
 
     assert list(findings(tmp_path)) == found
     assert [each.split(": ", 1)[1].startswith(said or "-") for each in found] == ([True] if said else [])
+
+
+def test_a_separate_table_that_functions_do_not_have_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "doors.py").write_text(DOORS.replace("keep_days=90", 'table="own"'))
+    template = tmp_path / "template.yaml"
+    monkeypatch.setattr("ops.preflight.TEMPLATE", template)
+    without = TEMPLATE.read_text()
+    complete = without.replace("DECLARED_TABLE: ", "DOORS_TABLE: a\n          DECLARED_TABLE: ")
+
+    def said(text: str) -> str:
+        template.write_text(text)
+        with pytest.raises(Failed) as refused:
+            declared("all", tmp_path)
+        return str(refused.value)
+
+    assert said(complete.replace("DOORS_TABLE", "GATES_TABLE", 1)) == (
+        'streams/doors.py:17: table="own" needs DOORS_TABLE, the name of a table, in PersistEvents of template.yaml: '
+        "add the lines of docs/how-to/add-a-stream.md#a-separate-table"
+    )
+    assert "in PersistEvents, ReadStreams, ManageDeadLetters, EraseUsers, WriteExports of" in said(without)
+    template.write_text(complete)
+    assert declared("all", tmp_path) == ["doors"]
