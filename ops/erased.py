@@ -10,6 +10,7 @@ import boto3
 from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.keys import TIME_LENGTH
+from headrace.features.declared.stream import OURS
 from headrace.features.edits.change import OWNER, changes_by
 from headrace.features.people.erasures import DynamoErasures
 from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
@@ -59,20 +60,21 @@ class Erased:
     def without(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """``rows`` in wire form, without those of erased people, and with pseudonyms where others' rows name them."""
         items = [from_wire(row) for row in rows]
-        keys = {person: self._hashes.key(person) for item in items for _, person in _people(item)}
+        keys = {person: self._hashes.key(person) for item in items for _, person in _people(_known(item))}
         found = self._erasures.erased_at(set(keys.values()))
         erased = {person: found[key] for person, key in keys.items() if key in found}
         kept = (self._without(item, erased) for item in items)
         return [to_wire(item) for item in kept if item is not None]
 
     def _without(self, item: Item, erased: Mapping[Person, str]) -> Item | None:
+        known = _known(item)
         # The sort key of a reaction begins with its user.
-        times_of = (str(time)[:TIME_LENGTH] for name in TIMES for time in _each(item.get(name, ())))
+        times_of = (str(time)[:TIME_LENGTH] for name in TIMES for time in _each(known.get(name, ())))
         newest = max(filter(times.is_canonical, times_of), default="")
-        for name, person in _people(item):
+        for name, person in _people(known):
             if person not in erased or newest > times.iso(times.micros_of(erased[person]) + LATEST):
                 continue  # what people do after their erasure is theirs
-            if name == BESIDE or (name in OWNERS and item.get("by") != OWNER):
+            if name == BESIDE or (name in OWNERS and known.get("by") != OWNER):
                 return None
             if name in OWNERS:
                 item[name] = changes_by(self._hashes.pseudonym(person, erased[person]))
@@ -82,6 +84,11 @@ class Erased:
             if name == "memberId":
                 item["memberName"] = pseudonym
         return item
+
+
+def _known(item: Item) -> Item:
+    """The attributes whose names say what they are: all but the fields of declared events, which have any names."""
+    return {name: item[name] for name in item.keys() & OURS} if "streamKey" in item else item
 
 
 def _people(item: Item) -> list[tuple[str, Person]]:

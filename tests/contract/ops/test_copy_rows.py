@@ -77,6 +77,7 @@ def test_copying_brings_missing_rows_back_and_changes_no_other(dynamodb: Any) ->
 
 ANN = Person(USER, "ann")
 BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:10:00.000001Z"
+OPENING = {"streamKey": "doors#front", "timestampSk": f"{BEFORE}#o-1#t"}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,8 @@ BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:10:00.000001Z"
         ({"skierID": "42", "rideSk": "2025#001"}, None),
         ({"skierID": "43", "rideSk": "2025#001"}, {}),
         ({"userId": "42", "timestamp": BEFORE}, {}),
+        ({**OPENING, "userId": "bob", "createdBy": "ann", "joins": 3, "seats": "ann", "skierID": "42"}, {}),
+        ({**OPENING, "userId": "ann", "by": "owner", "timestamp": AFTER, "leaves": AFTER}, None),
     ],
 )
 def test_what_is_of_an_erased_person_does_not_come_back(row: dict[str, Any], left: set[str] | None) -> None:
