@@ -24,7 +24,7 @@ from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError, StageNotFound
 from localstage.client.running_stage import running_stage
-from localstage.statefile import Running
+from localstage.core.statefile import Running
 
 HOW_TO_USE = """
 Read and write in a room, from another terminal in this folder:

@@ -16,7 +16,7 @@ import click
 
 from localstage.client.make import Commands
 from localstage.core.errors import NotRunning, StageError
-from localstage.statefile import Running, StateFile
+from localstage.core.statefile import Running, StateFile
 
 DEFAULT_SCOPES = ("chat:write", "chat:read")
 

@@ -17,13 +17,13 @@ from localstage.console.pages import ConsolePages
 from localstage.core.errors import PortTaken, StageError, TemplateError
 from localstage.core.model import StageModel
 from localstage.core.process import holder_of
+from localstage.core.statefile import Running, StateFile
 from localstage.functions import Built, FunctionPool, PoolSettings, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import HOST, listen
 from localstage.reference.pages import ReferencePages
 from localstage.services import Endpoints, Services
-from localstage.statefile import Running, StateFile
 from localstage.status import StatusServer
 from localstage.template import Attributes, Live, load
 from localstage.template.custom_resources import run_custom_resources

@@ -18,10 +18,10 @@ from rich.table import Table
 
 from localstage.console.pages import ConsolePages
 from localstage.core.errors import NotRunning, ServiceError
+from localstage.core.statefile import Running
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
 from localstage.reference.pages import ReferencePages
-from localstage.statefile import Running
 
 HEADINGS = {"frozen": "idle", "cold_starts": "cold\nstarts", "failures": "failed"}
 """Headings that differ from the field's name. An environment is frozen while it has no event."""

@@ -13,8 +13,8 @@ from localstage.client.errors import ClientError as RequestError
 from localstage.client.http_api import HttpApi
 from localstage.client.tokens import Token
 from localstage.core.errors import StageError
+from localstage.core.statefile import StateFile
 from localstage.rows import table_of
-from localstage.statefile import StateFile
 
 TABLE, KEY = "DeclaredTable", "streamKey"
 """The table of declared streams. The values of its partition key begin with the name of a stream and ``#``."""

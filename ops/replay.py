@@ -20,7 +20,7 @@ from headrace.storage.ports import Objects
 from headrace.storage.s3 import S3Objects
 from localstage.client.running_stage import stage_file
 from localstage.core.errors import StageError
-from localstage.statefile import StateFile
+from localstage.core.statefile import StateFile
 from ops.aws import Stack, call
 from ops.copy_rows import put_if_absent
 from ops.erased import SECONDS, Erased

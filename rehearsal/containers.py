@@ -21,7 +21,7 @@ import boto3
 
 from loadtest.client.stage_process import SeparateStage, StageFailed
 from localstage.core.errors import NotRunning, StageError
-from localstage.statefile import StateFile
+from localstage.core.statefile import StateFile
 from ops.runtime import ROOT, RUNTIME, SAM, architecture, build_with, has_engine, python_to_build
 from rehearsal.errors import RehearsalError
 from rehearsal.events import Case, dead_letters, one_of_each_function

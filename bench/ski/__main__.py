@@ -28,7 +28,7 @@ from bench.stages import COMPONENTS, OTHER, Stage, started
 from loadtest.checker.durability_probe import DurabilityProbe, Look
 from loadtest.client.stage_template import write_template
 from localstage.client.errors import ClientError
-from localstage.statefile import StateFile
+from localstage.core.statefile import StateFile
 
 STATE = ROOT / ".local" / "bench-ski"
 PEERS = Path(__file__).with_name("peers")

@@ -11,7 +11,7 @@ from typing import Any
 import urllib3
 
 from localstage.core.errors import NotRunning
-from localstage.statefile import StateFile
+from localstage.core.statefile import StateFile
 
 ANSWER_SECONDS = 0.5
 PATH = "/consumed-capacity"

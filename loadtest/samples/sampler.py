@@ -23,7 +23,7 @@ from loadtest.samples.processes import ProcessUsage
 from loadtest.samples.recording import Sample, columns
 from loadtest.sending.queue_depths import Lanes
 from localstage.client.running_stage import running_stage, stage_file
-from localstage.statefile import Running
+from localstage.core.statefile import Running
 
 INTERVAL = 1.0
 """Seconds between samples."""

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from localstage.statefile import Running
+from localstage.core.statefile import Running
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from localstage.cli import cli
-from localstage.statefile import Running, StateFile
+from localstage.core.statefile import Running, StateFile
 
 URL = "http://127.0.0.1:1"
 

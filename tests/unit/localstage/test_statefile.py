@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from localstage.core.errors import StageError
-from localstage.statefile import StateFile
+from localstage.core.statefile import StateFile
 
 
 def mode(folder: Path) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from loadtest.samples.capacity import ConsumedCapacity
-from localstage.statefile import Running, StateFile
+from localstage.core.statefile import Running, StateFile
 from tests.contract.emulators import Emulators, function_environment, sdk
 
 TABLE = "headrace-test-RowsTable"
