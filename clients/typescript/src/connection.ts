@@ -1,4 +1,4 @@
-import { errorOf, HeadraceError, known, unavailable } from "./errors.js";
+import { checkAddress, errorOf, HeadraceError, known, unavailable } from "./errors.js";
 import { between, pauseAfter, type Settings } from "./settings.js";
 import type { Tokens } from "./tokens.js";
 import type { Action, Answer, Fields } from "./types.js";
@@ -71,7 +71,7 @@ export class Connection {
   /** `probe` makes an HTTP request, whose 401 says that the token is refused. */
   constructor(
     private readonly url: string,
-    private readonly WebSocket: WebSocketConstructor,
+    private readonly WebSocket: WebSocketConstructor | undefined,
     private readonly tokens: Tokens,
     private readonly settings: Settings,
     private readonly probe: () => Promise<unknown>,
@@ -103,15 +103,19 @@ export class Connection {
   }
 
   /** Resolves when a connection is open; rejects when none will be made any more. */
-  whenOpen(): Promise<void> {
+  async whenOpen(): Promise<void> {
     if (this.refusal !== undefined) {
-      return Promise.reject(this.refusal);
+      throw this.refusal;
     }
-    if (this.state === "open") {
-      return Promise.resolve();
+    if (this.state !== "open") {
+      checkAddress(this.url, "ws");
+      if (this.WebSocket === undefined) {
+        const said = "this version of Node has no WebSocket: pass one, such as that of the package ws";
+        throw new HeadraceError("no_websocket", said);
+      }
+      this.open();
+      await new Promise<void>((resolve, reject) => this.#openers.push({ resolve, reject }));
     }
-    this.open();
-    return new Promise((resolve, reject) => this.#openers.push({ resolve, reject }));
   }
 
   /** Send a frame; resolves with its answer. */
@@ -157,7 +161,7 @@ export class Connection {
       if (this.state !== "connecting") {
         return; // closed meanwhile
       }
-      socket = this.#socket = new this.WebSocket(this.url, [SUBPROTOCOL, token, EXPIRED, FORBIDDEN]);
+      socket = this.#socket = new this.WebSocket!(this.url, [SUBPROTOCOL, token, EXPIRED, FORBIDDEN]);
     } catch (error) {
       this.#notConnected(error);
       return;
@@ -170,9 +174,7 @@ export class Connection {
   }
 
   #notConnected(error: unknown): void {
-    // A WebSocket throws a SyntaxError for a wrong address, and for a token that cannot be a subprotocol.
-    const isSyntax = error instanceof Error && error.name === "SyntaxError";
-    const reason = isSyntax ? new HeadraceError("invalid_request", error.message) : known(error);
+    const reason = known(error);
     if (!reason.temporary) {
       this.close(reason);
     } else if (this.state === "connecting") {
@@ -237,14 +239,27 @@ export class Connection {
 
   #receive(text: string): void {
     this.#receivedAt = Date.now();
-    const frame = JSON.parse(text);
+    let frame: any;
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      // said below
+    }
+    if (typeof frame !== "object" || frame === null) {
+      this.#lost(unavailable("a frame that is not a JSON object"));
+      return;
+    }
     const waiting = this.#waiting.get(frame.requestId);
     if (frame.type === undefined) {
       // A refusal of API Gateway itself does not say which frame it answers.
       const code = LIMITED.test(frame.message) ? "rate_limited" : "unavailable";
       this.#failAll(new HeadraceError(code, frame.message));
     } else if (waiting === undefined) {
-      this.listener.received(frame);
+      try {
+        this.listener.received(frame);
+      } catch (error) {
+        this.close(known(error));
+      }
     } else {
       this.#waiting.delete(frame.requestId);
       clearTimeout(waiting.timer);
@@ -285,7 +300,7 @@ export class Connection {
       this.offset = Date.parse(time) - (sent + Date.now()) / 2;
       this.#renewAt(Date.parse(tokenExpiresAt));
     } catch (error) {
-      if (known(error).code === "unavailable") {
+      if (/^(unavailable|failed)$/.test(known(error).code)) {
         this.reconnect(opens);
       }
     } finally {

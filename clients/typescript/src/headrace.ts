@@ -63,9 +63,6 @@ export class Headrace {
 
   constructor(options: Options) {
     const WebSocket = options.WebSocket ?? (globalThis.WebSocket as WebSocketConstructor | undefined);
-    if (WebSocket === undefined) {
-      throw new TypeError("This version of Node has no WebSocket: pass one, such as that of the package ws.");
-    }
     this.#settings = { ...DEFAULTS, ...options.settings };
     checkTimeout(this.#settings.retryTimeout, 1);
     const tokens = new Tokens(options.token, this.#settings.renewBefore);
@@ -177,9 +174,9 @@ export class Headrace {
    * Follow a room from now on, or from a position: that of a page of history, or of an earlier `Following`.
    *
    * Each message comes once, also across lost connections. Messages from shortly before `since` can come again, unless
-   * `known` has their keys.
+   * `known` has them. Those that were edited, deleted or reacted to since then come.
    */
-  follow(roomId: string, options: { since?: string; known?: Iterable<string> } = {}): Following {
+  follow(roomId: string, options: { since?: string; known?: Iterable<{ key: string }> } = {}): Following {
     return this.#rooms.follow(roomId, options.since, options.known ?? []);
   }
 

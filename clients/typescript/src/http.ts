@@ -1,4 +1,4 @@
-import { errorOf, HeadraceError, known, unavailable } from "./errors.js";
+import { checkAddress, errorOf, HeadraceError, known, unavailable } from "./errors.js";
 import { pauseAfter, type Settings, sleep } from "./settings.js";
 import type { Tokens } from "./tokens.js";
 
@@ -81,7 +81,7 @@ export class Http {
         return await work();
       } catch (error) {
         const refused = known(error);
-        const again = refused.temporary && (isRepeatable || refused.code === "rate_limited");
+        const again = refused.temporary && (isRepeatable || /^(rate_limited|no_token)$/.test(refused.code));
         const pause = pauseAfter(failed, this.settings, refused.retryAfter);
         giveUpAt ??= Date.now() + retryTimeout;
         if (!again || Date.now() + pause >= giveUpAt) {
@@ -94,12 +94,16 @@ export class Http {
 
   /** Make a request once, with another token if the first one is refused. */
   async send(operation: string, parameters: Record<string, any>): Promise<HttpAnswer> {
-    const first = await this.#fetch(operation, parameters);
-    if (first.status !== 401) {
-      return first;
+    let answer = await this.#fetch(operation, parameters);
+    if (answer.status === 401) {
+      this.tokens.forget();
+      answer = await this.#fetch(operation, parameters);
     }
-    this.tokens.forget();
-    return this.#fetch(operation, parameters);
+    if (answer.status < 400 && typeof answer.body === "string") {
+      // A redirect, which browsers show as 0, or a page.
+      throw new HeadraceError("invalid_answer", `${this.url} does not answer as Headrace does`);
+    }
+    return answer;
   }
 
   /** Wait until the server takes the operation, as the header `RateLimit` of earlier answers says. */
@@ -124,6 +128,7 @@ export class Http {
   }
 
   async #fetch(operation: string, parameters: Record<string, any>): Promise<HttpAnswer> {
+    checkAddress(this.url, "http");
     const [method = "", template = ""] = operation.split(" ");
     const rest = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
     let path = template.replace(/\{(\w+)\}/g, (_, name) => {
@@ -132,7 +137,9 @@ export class Http {
       return value;
     });
     const headers: Record<string, string> = { authorization: `Bearer ${await this.tokens.get()}` };
-    const init: RequestInit = { method, headers, signal: AbortSignal.timeout(this.settings.answerTimeout) };
+    const signal = AbortSignal.timeout(this.settings.answerTimeout);
+    // A redirect would carry the token to another address, and make a GET of a POST.
+    const init: RequestInit = { method, headers, signal, redirect: "manual" };
     if (method === "GET") {
       const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
       path += rest.size > 0 ? `?${query}` : "";

@@ -49,17 +49,17 @@ export class Room {
   #behind = false;
   #told: string | undefined;
 
-  /** Follows the room from `position` on, or from now on; `known` are keys of messages that the caller has. */
+  /** Follows the room from `position` on, or from now on; `known` are messages that the caller has. */
   constructor(
     readonly id: string,
     public position: string | undefined,
-    known: Iterable<string>,
+    known: Iterable<{ key: string }>,
     private readonly ask: Ask,
     protected readonly receiver: Receiver,
   ) {
     this.#told = position;
-    for (const key of known) {
-      this.#seen.set(key, [position === undefined ? 0 : timeOf(position), ""]);
+    for (const message of known) {
+      this.#seen.set(message.key, [position === undefined ? 0 : timeOf(position), versionOf(message as Item)]);
     }
   }
 

@@ -33,9 +33,9 @@ export class Rooms {
     private readonly onSignal: (signal: Signal) => void,
   ) {}
 
-  follow(roomId: string, since: string | undefined, keys: Iterable<string>): Following {
+  follow(roomId: string, since: string | undefined, known: Iterable<{ key: string }>): Following {
     const following = new Following(roomId, since, () => this.#leave(room), () => this.#caughtUp(room));
-    const room = new Room(roomId, since, keys, this.#ask, following);
+    const room = new Room(roomId, since, known, this.#ask, following);
     this.#add(room, following);
     return following;
   }
@@ -173,9 +173,12 @@ export class Rooms {
       try {
         await this.#resumeBegun(begun);
       } catch (error) {
-        known(error);
-        this.connection.reconnect(opens);
-        return;
+        const reason = known(error);
+        if (reason.temporary) {
+          this.connection.reconnect(opens);
+          return;
+        }
+        begun.forEach((each) => this.#stop(each, reason));
       } finally {
         begun.forEach(({ room }) => room.end());
       }

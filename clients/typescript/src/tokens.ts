@@ -1,4 +1,7 @@
-import { HeadraceError, unavailable } from "./errors.js";
+import { HeadraceError } from "./errors.js";
+
+/** Three parts of base64url: a header, and a subprotocol, can have each of them. */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** An access token, or a function that returns one; it is called again before the token expires. */
 export type TokenProvider = string | (() => string | Promise<string>);
@@ -13,7 +16,7 @@ export class Tokens {
     private readonly renewBefore: number,
   ) {}
 
-  /** The token; rejects with a {@link HeadraceError}, a temporary one unless the provider threw another. */
+  /** The token; rejects with a temporary error, unless the token is a text or the provider threw another. */
   get(): Promise<string> {
     if (this.#token === undefined || Date.now() >= this.#until) {
       const asked = (this.#token = this.#ask());
@@ -35,11 +38,18 @@ export class Tokens {
   }
 
   async #ask(): Promise<string> {
+    const { provider } = this;
+    let token: string;
     try {
-      return typeof this.provider === "string" ? this.provider : await this.provider();
+      token = String(typeof provider === "function" ? await provider() : provider).trim();
     } catch (error) {
-      throw error instanceof HeadraceError ? error : unavailable(`no token: ${error}`);
+      throw error instanceof HeadraceError ? error : new HeadraceError("no_token", `no token: ${error}`);
     }
+    if (!JWT.test(token)) {
+      const said = `the token is a text of ${token.length} characters; allowed: a JWT, three parts of base64url with dots between`;
+      throw new HeadraceError(typeof provider === "function" ? "no_token" : "invalid_token", said);
+    }
+    return token;
   }
 }
 

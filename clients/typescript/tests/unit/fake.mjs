@@ -126,7 +126,7 @@ export class FakeServer {
   client(options = {}) {
     const { WebSocket } = this;
     const fetch = async () => new Response("", { status: 502 });
-    return new Headrace({ httpUrl: "http://fake", wsUrl: "ws://fake", token: "t", WebSocket, fetch, ...options });
+    return new Headrace({ httpUrl: "http://fake", wsUrl: "ws://fake", token: "h.p.s", WebSocket, fetch, ...options });
   }
 
   room(roomId) {

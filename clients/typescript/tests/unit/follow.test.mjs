@@ -171,18 +171,18 @@ test("the token is renewed before it expires, on the same connection", async () 
   const server = new FakeServer();
   server.tokenLifetime = 300_000;
   let asked = 0;
-  const { client } = await following({ token: async () => `t${++asked}` }, server);
+  const { client } = await following({ token: async () => `h.p.${++asked}` }, server);
   await pass(1_000_000, 1_000);
   assert.equal(server.opens, 1);
   assert.ok(actions(server).filter((action) => action === "authenticate").length >= 3);
-  assert.ok(!server.frames.some(({ token }) => token === "t1"));
+  assert.ok(!server.frames.some(({ token }) => token === "h.p.1"));
   client.close();
 });
 
 test("what was not pushed before a renewal is fetched after it", async () => {
   const server = new FakeServer();
   server.tokenLifetime = 300_000;
-  const { client, found } = await following({ token: async () => "t" }, server);
+  const { client, found } = await following({ token: async () => "h.p.s" }, server);
   server.store("lobby", "unseen", { lost: true });
   await pass(245_000, 1_000);
   assert.deepEqual(found.texts, ["unseen"]);
@@ -210,7 +210,7 @@ test("without a renewal, another connection follows the expired one", async () =
   const server = new FakeServer();
   server.tokenLifetime = 60_000;
   server.answers.authenticate = () => error("forbidden");
-  const { client, found } = await following({ token: async () => "t" }, server);
+  const { client, found } = await following({ token: async () => "h.p.s" }, server);
   await pass(70_000, 1_000);
   server.store("lobby", "late");
   await pass(5_000);
@@ -233,7 +233,7 @@ test("a connection that opens to say that the token has expired gets another tok
   const server = new FakeServer();
   server.protocol = "headrace.token_expired";
   let asked = 0;
-  const { client, found } = await following({ token: async () => `t${++asked}` }, server);
+  const { client, found } = await following({ token: async () => `h.p.${++asked}` }, server);
   server.protocol = "headrace.v1";
   await pass(5_000);
   server.store("lobby", "now");
@@ -250,7 +250,7 @@ test("a provider of tokens that fails is asked again, also for messages", async 
     if (fails) {
       throw new TypeError("fetch failed");
     }
-    return "t";
+    return "h.p.s";
   };
   const { client, found } = await following({ token }, server);
   const sent = client.send("lobby", "hello");
@@ -265,16 +265,17 @@ test("a provider of tokens that fails is asked again, also for messages", async 
   client.close();
 });
 
-test("an address that is none ends the loop", async () => {
-  const { found } = await following({ WebSocket: globalThis.WebSocket ?? FailingSocket, wsUrl: "not an address" });
-  assert.equal(found.error.code, "invalid_request");
+test("an error that the client does not know ends the loop, and is the cause of its error", async () => {
+  const refused = new DOMException("an encrypted page", "SecurityError");
+  const WebSocket = class {
+    constructor() {
+      throw refused;
+    }
+  };
+  const { client, found } = await following({ WebSocket });
+  assert.deepEqual([found.error.code, found.error.cause], ["failed", refused]);
+  await assert.rejects(client.follow("den").next(), { code: "failed" });
 });
-
-class FailingSocket {
-  constructor() {
-    throw new DOMException("wrong", "SyntaxError");
-  }
-}
 
 test("a token without a scope of the WebSocket API ends the loop", async () => {
   const server = new FakeServer();
@@ -288,7 +289,7 @@ test("a server that is away is tried again with growing random pauses", async ()
   const server = new FakeServer();
   server.refusesHandshakes = true;
   let tries = 0;
-  const token = () => `t${++tries}`;
+  const token = () => `h.p.${++tries}`;
   const fetch = async () => new Response("", { status: 502 });
   const { client, found } = await following({ token, fetch }, server);
   await pass(120_000, 1_000);
@@ -379,7 +380,7 @@ test("a room is not followed again before the server has answered that it was le
   client.close();
 });
 
-test("a later client goes on from a position, without the messages that it knows", async () => {
+test("a later client goes on from a position, without the messages that it knows as they are", async () => {
   const server = new FakeServer();
   const first = server.client();
   const early = first.follow("lobby");
@@ -391,7 +392,9 @@ test("a later client goes on from a position, without the messages that it knows
   early.next();
   await pass(1);
   first.close();
-  const known = server.room("lobby").log.map((each) => each.item.key);
+  server.room("lobby").log[0].item.reactionsAt = "2026-11-24T10:00:00Z";
+  const known = server.room("lobby").log.map(({ item }) => ({ ...item }));
+  server.room("lobby").log[1].item.editedAt = "2026-11-24T10:00:01Z";
   server.store("lobby", "c");
 
   const second = server.client();
@@ -399,7 +402,7 @@ test("a later client goes on from a position, without the messages that it knows
   await pass(100);
   server.store("lobby", "d");
   await pass(100);
-  assert.deepEqual(found.texts, ["c", "d"]);
+  assert.deepEqual(found.texts, ["b", "c", "d"]);
   second.close();
 });
 

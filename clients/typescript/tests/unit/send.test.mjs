@@ -148,7 +148,7 @@ test("a request fills path, query and body", async () => {
   await client.request("GET /rooms/{roomId}/messages", { roomId: "a b#c", limit: 2, before: undefined });
   await client.request("PUT /rooms/{roomId}", { roomId: "lobby", kind: "open" });
   assert.equal(requests[0].url, "http://fake/rooms/a%20b%23c/messages?limit=2");
-  assert.equal(requests[0].init.headers.authorization, "Bearer t");
+  assert.equal(requests[0].init.headers.authorization, "Bearer h.p.s");
   assert.equal(requests[1].init.body, '{"kind":"open"}');
 });
 
