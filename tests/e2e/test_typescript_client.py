@@ -41,7 +41,7 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
 
     found = re.findall(r"^.*missing 0, repeated 0; .*$", printed, re.M)
     print("\n".join(found))
-    assert len(found) == 6
+    assert len(found) == 7
 
 
 def test_a_page_in_chromium_uses_the_built_module(

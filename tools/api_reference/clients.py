@@ -93,8 +93,8 @@ FRAMES = {
     "react": Frame("Connection.request", 'frame("react")'),
     "unreact": Frame("Connection.request", 'frame("unreact")'),
     "sendSignal": Frame("Rooms.signal", "signal"),
-    "follow": Frame("StreamFollower", 'frame("follow")', "stream events --follow"),
-    "unfollow": Frame("Connection.request", 'frame("unfollow")'),
+    "follow": Frame("StreamFollower", "stream().follow", "stream events --follow"),
+    "unfollow": Frame("Connection.request", "stream().follow"),
     "subscribe": Frame("Rooms.follow", "follow", "tail"),
     "check": Frame("Rooms.check", "check"),
     "resume": Frame("Rooms.follow", "follow", "tail"),
@@ -104,7 +104,7 @@ FRAMES = {
     "authenticate": Frame("Rooms", "Headrace", "tail"),
     "pushMessages": Frame("Rooms.follow", "follow", "tail"),
     "pushChanges": Frame("Rooms.follow_user", "followUser"),
-    "pushEvents": Frame("StreamFollower", 'frame("follow")', "stream events --follow"),
+    "pushEvents": Frame("StreamFollower", "stream().follow", "stream events --follow"),
     "pushSignal": Frame("Rooms", 'on("signal")'),
 }
 

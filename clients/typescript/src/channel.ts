@@ -14,7 +14,7 @@ export class Channel extends Room {
     return Channel.key(this.id);
   }
 
-  override get named(): { userId: string } {
+  protected override get named(): { userId: string } {
     return { userId: this.id };
   }
 
@@ -24,15 +24,16 @@ export class Channel extends Room {
   }
 
   protected override subscribed(): void {
+    this.missed();
+  }
+
+  protected override missed(): void {
     this.receiver.message({ changed: "lists" });
   }
 
   override async take(answer: Resumed | undefined): Promise<boolean> {
     if (answer === undefined) {
       throw unavailable("the answer does not have the user");
-    }
-    if (answer.missed === true) {
-      this.receiver.message({ changed: "lists" });
     }
     return super.take(answer);
   }

@@ -1,12 +1,12 @@
 import type { HeadraceError } from "./errors.js";
 import type { Receiver } from "./room.js";
-import type { Message, UserChange } from "./types.js";
+import type { Delivered, Message } from "./types.js";
 
 type Entry<T> = { message: T } | { position: string };
 
-/** The messages of a followed room, or the changes of a followed user. Leaving the loop over it stops following. */
-export class Following<T extends Message | UserChange = Message> implements AsyncIterableIterator<T>, Receiver {
-  /** Resolves when the room or the user is subscribed: each message or change that is stored from then on comes. */
+/** Messages of a room, changes of a user, or events of a key, as they come. Leaving the loop over it stops following. */
+export class Following<T extends Delivered = Message> implements AsyncIterableIterator<T>, Receiver {
+  /** Resolves when the server pushes: each message, change or event that is stored from then on comes. */
   readonly ready: Promise<void>;
   /**
    * Where to go on with `since`: the loop has taken all messages that were stored before this position. Undefined
@@ -23,7 +23,7 @@ export class Following<T extends Message | UserChange = Message> implements Asyn
   #isNotReady!: (error: HeadraceError) => void;
 
   constructor(
-    /** The id of the room or the user. */
+    /** The id of the room or the user, or the key of the stream. */
     readonly id: string,
     since: string | undefined,
     private readonly leave: () => void,
@@ -79,7 +79,7 @@ export class Following<T extends Message | UserChange = Message> implements Asyn
     }
   }
 
-  /** Called by the client: a message of the room, or a change. */
+  /** Called by the client: a message of the room, a change, or an event. */
   message(message: T): void {
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) {

@@ -47,7 +47,7 @@ interface Events {
   frame: [frame: Frame];
 }
 
-/** A client of Headrace: sends messages until each is accepted, and follows rooms and the user without a gap. */
+/** A client of Headrace: sends messages until each is accepted, and follows rooms, the user and streams without a gap. */
 export class Headrace {
   readonly #settings: Settings;
   readonly #http: Http;
@@ -99,7 +99,7 @@ export class Headrace {
     return this.#connection.whenOpen();
   }
 
-  /** Close the connection for good; loops over followed rooms and users end. */
+  /** Close the connection for good; loops over what is followed end. */
   close(): void {
     this.#connection.close();
   }
@@ -148,12 +148,12 @@ export class Headrace {
     }
   }
 
-  /** A declared stream: its events, and windows of them. `E` is the type of an event's fields. */
+  /** A declared stream: its events, live too, and windows of them. `E` is the type of an event's fields. */
   stream<E extends object = EventFields>(name: string): Stream<E> {
     let found = this.#streams.get(name);
     if (found === undefined) {
       const post = (events: object[]) => this.#results("POST /streams/{stream}/events", { stream: name, events });
-      found = new Stream(name, this, post, this.#settings);
+      found = new Stream(name, this, post, this.#settings, this.#rooms);
       this.#streams.set(name, found);
     }
     return found;

@@ -1,6 +1,6 @@
 import { HeadraceError, known, unavailable } from "./errors.js";
 import { between, sleep } from "./settings.js";
-import type { Action, Answer, Change, Fields, Message, PushedChanges, PushedMessages, UserChange } from "./types.js";
+import type { Action, Answer, Change, Delivered, Fields, Message, Pushed, StreamEvent } from "./types.js";
 
 const PAGE = 200;
 
@@ -10,10 +10,10 @@ const REMEMBERED = 1_800_000_000;
 /** Sends a frame; resolves with its answer. */
 export type Ask = <A extends Action>(action: A, fields: Fields<A>) => Promise<Answer<A>>;
 
-/** What a room or a channel has in its frames. */
-type Item = Message | Change;
+/** What a room, a channel or a key of a stream has in its frames. */
+type Item = Message | Change | StreamEvent;
 
-/** What a room or a user has since a position. `next` is that of a room, and `missed` that of a user. */
+/** What is new since a position. `next` is that of a room; a user and a key have `missed`. */
 export interface Resumed {
   items: Item[];
   next?: string | null;
@@ -22,9 +22,9 @@ export interface Resumed {
   position: string;
 }
 
-/** Takes what a room or a channel delivers. */
+/** Takes what a room, a channel or a key delivers. */
 export interface Receiver {
-  message(message: Message | UserChange): void;
+  message(message: Delivered): void;
   /** All messages before this position were delivered. */
   moved(position: string): void;
 }
@@ -35,8 +35,8 @@ export const restAfter = (error: HeadraceError): Promise<void> =>
 
 /** One followed room: which messages were delivered, and up to which position the room is complete. */
 export class Room {
-  /** Where `resume` names it. */
-  readonly place: "rooms" | "users" = "rooms";
+  /** Where `resume` names it, if it does. */
+  readonly place: "rooms" | "users" | undefined = "rooms";
   /** When each delivered message came, a time of the server, and its version, by its key. */
   #seen = new Map<string, [number, string]>();
   #serverTime = 0;
@@ -54,7 +54,7 @@ export class Room {
     readonly id: string,
     public position: string | undefined,
     known: Iterable<{ key: string }>,
-    private readonly ask: Ask,
+    protected readonly ask: Ask,
     protected readonly receiver: Receiver,
   ) {
     this.#told = position;
@@ -63,13 +63,13 @@ export class Room {
     }
   }
 
-  /** Another one for each room and each channel. */
+  /** Another one for each room, channel and key of a stream. */
   get key(): string {
     return this.id;
   }
 
-  /** How frames name it. */
-  get named(): { roomId: string } | { userId: string } {
+  /** How `subscribe` and `unsubscribe` name it. */
+  protected get named(): { roomId: string } | { userId: string } {
     return { roomId: this.id };
   }
 
@@ -92,12 +92,21 @@ export class Room {
       for (const message of await this.newest()) {
         this.#seen.set(message.key, [this.#serverTime, versionOf(message)]);
       }
-      const { position } = await this.ask("subscribe", this.named);
+      const { position } = await this.start();
       this.subscribed();
       this.#move(position);
     } finally {
       this.end();
     }
+  }
+
+  protected start(): Promise<{ position: string }> {
+    return this.ask("subscribe", this.named);
+  }
+
+  /** Let the server push nothing more. */
+  leave(): Promise<unknown> {
+    return this.ask("unsubscribe", this.named);
   }
 
   /** The messages that a page from now on repeats. */
@@ -117,8 +126,11 @@ export class Room {
   /** Called after the first subscription. */
   protected subscribed(): void {}
 
+  /** Called where the answer cannot have all that is new. */
+  protected missed(): void {}
+
   /** Take pushed messages; returns `true` if earlier ones were not pushed. */
-  receive(frame: PushedMessages | PushedChanges): boolean {
+  receive(frame: Pushed): boolean {
     const missed = frame.missed === true;
     if (frame.position !== undefined) {
       this.#see(frame.position);
@@ -162,6 +174,9 @@ export class Room {
       found = { ...(await this.#fetch(since)), next: null, hasMore: false };
     } else if (found.next) {
       found = { ...found, items: [...found.items, ...(await this.#fetch(since, found.next)).items], hasMore: false };
+    }
+    if (found.missed) {
+      this.missed();
     }
     this.#found.push(...found.items);
     this.#move(found.position);

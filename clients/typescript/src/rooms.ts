@@ -2,26 +2,28 @@ import type { Connection, Frame } from "./connection.js";
 import { Channel } from "./channel.js";
 import { errorOf, HeadraceError, known } from "./errors.js";
 import { Following } from "./following.js";
+import { Key } from "./key.js";
 import { type Ask, type Resumed, Room, restAfter } from "./room.js";
 import { between, type Settings, sleep } from "./settings.js";
-import type { ErrorBody, Fields, PushedChanges, PushedMessages, Signal, UserChange } from "./types.js";
+import type { ErrorBody, Fields, Pushed, Signal, StreamEvent, UserChange } from "./types.js";
 
 const ROOMS_PER_FRAME = 20;
+const PUSHED = new Set(["messages", "changes", "events"]);
 
 type Answered = Resumed | { error: unknown };
 
 interface Followed {
   room: Room;
-  following: Following | Following<UserChange>;
+  following: Following<any>;
   /** Whether a late frame is waited for. */
   waits: boolean;
   /** Whether messages were left out because too many wait for the loop. */
   behind: boolean;
 }
 
-/** Follows rooms, and the channel of the user, over one connection. */
+/** Follows rooms, the channel of the user, and keys of declared streams, over one connection. */
 export class Rooms {
-  /** By the `key` of the room or channel. */
+  /** By the `key` of the room, the channel or the key. */
   #followed = new Map<string, Followed>();
   /** Rooms that are being left: a new subscription waits for the answer. */
   #leaving = new Map<string, Promise<unknown>>();
@@ -47,6 +49,13 @@ export class Rooms {
     return following;
   }
 
+  followKey<T extends StreamEvent | "missed">(stream: string, id: string, since: string | undefined): Following<T> {
+    const following = new Following<T>(id, since, () => this.#leave(key), () => this.#caughtUp(key));
+    const key = new Key(stream, id, since, this.#ask, following);
+    this.#add(key, following);
+    return following;
+  }
+
   /** Subscribe to all rooms, and fetch what was stored meanwhile. */
   opened(): void {
     void this.#check();
@@ -63,15 +72,14 @@ export class Rooms {
 
   /** Take a pushed frame. */
   received(frame: Frame): void {
-    const isChange = frame.type === "changes";
-    const followed = this.#followed.get(isChange ? Channel.key(String(frame["userId"])) : String(frame["roomId"]));
+    const followed = this.#followed.get(keyOf(frame));
     if (followed === undefined) {
       return;
     }
     if (frame.type === "signal") {
       this.onSignal(frame as unknown as Signal);
-    } else if ((isChange || frame.type === "messages") && !this.#isFull(followed)) {
-      if (followed.room.receive(frame as unknown as PushedMessages | PushedChanges)) {
+    } else if (PUSHED.has(frame.type) && !this.#isFull(followed)) {
+      if (followed.room.receive(frame as unknown as Pushed)) {
         void this.#resume([followed]);
       } else if (followed.room.hasHole && !followed.waits) {
         void this.#closeHole(followed);
@@ -114,9 +122,10 @@ export class Rooms {
     }
   }
 
-  #leave({ key, named }: Room): void {
+  #leave(room: Room): void {
+    const { key } = room;
     this.#followed.delete(key);
-    const left = this.connection.request("unsubscribe", named).catch(() => {}); // it ends with the connection too
+    const left = room.leave().catch(() => {}); // it ends with the connection too
     this.#leaving.set(key, left);
     void left.then(() => this.#leaving.get(key) === left && this.#leaving.delete(key));
   }
@@ -190,7 +199,9 @@ export class Rooms {
   async #resumeBegun(rooms: Followed[]): Promise<void> {
     const limited = new Set<Followed>();
     while (rooms.length > 0) {
-      const answer = await this.#answers(rooms);
+      const alone = rooms.filter(({ room }) => room.place === undefined);
+      const together = rooms.filter(({ room }) => room.place !== undefined);
+      const answer = await this.#allAnswers([together, ...alone.map((each) => [each])]);
       const again: Followed[] = [];
       let rest: HeadraceError | undefined;
       for (const followed of rooms.filter((each) => this.#isFollowed(each))) {
@@ -222,21 +233,16 @@ export class Rooms {
     }
   }
 
-  /** The answer for each room and channel, by its `key`. */
+  /** The answer for each room, channel and key, by its `key`; a frame asks for each group. */
+  async #allAnswers(groups: Followed[][]): Promise<Map<string, Answered>> {
+    const answers = await Promise.all(groups.filter((each) => each.length > 0).map((each) => this.#answers(each)));
+    return new Map(answers.flatMap((each) => [...each]));
+  }
+
   async #answers(rooms: Followed[]): Promise<Map<string, Answered>> {
-    const positions: Fields<"resume"> = {};
-    for (const place of ["rooms", "users"] as const) {
-      const those = rooms.filter(({ room }) => room.place === place);
-      if (those.length > 0) {
-        positions[place] = Object.fromEntries(those.map(({ room }) => [room.id, room.position as string]));
-      }
-    }
     for (;;) {
       try {
-        const found = await this.connection.request("resume", positions);
-        const answers = new Map<string, Answered>(Object.entries(found.rooms));
-        Object.entries(found.users ?? {}).forEach(([userId, each]) => answers.set(Channel.key(userId), each));
-        return answers;
+        return await this.#askFor(rooms);
       } catch (error) {
         const refused = known(error);
         if (refused.code === "rate_limited") {
@@ -245,8 +251,7 @@ export class Rooms {
           throw refused;
         } else if (rooms.length > 1) {
           // One of them is wrong, such as its `since`: it must not end the others.
-          const answers = await Promise.all(rooms.map((each) => this.#answers([each])));
-          return new Map(answers.flatMap((each) => [...each]));
+          return this.#allAnswers(rooms.map((each) => [each]));
         } else {
           rooms.forEach((each) => this.#stop(each, refused));
           return new Map();
@@ -254,4 +259,30 @@ export class Rooms {
       }
     }
   }
+
+  async #askFor(rooms: Followed[]): Promise<Map<string, Answered>> {
+    const first = rooms[0]?.room;
+    if (first instanceof Key) {
+      return new Map([[first.key, await first.follow()]]);
+    }
+    const positions: Fields<"resume"> = {};
+    for (const place of ["rooms", "users"] as const) {
+      const those = rooms.filter(({ room }) => room.place === place);
+      if (those.length > 0) {
+        positions[place] = Object.fromEntries(those.map(({ room }) => [room.id, room.position as string]));
+      }
+    }
+    const found = await this.connection.request("resume", positions);
+    const answers = new Map<string, Answered>(Object.entries(found.rooms));
+    Object.entries(found.users ?? {}).forEach(([userId, each]) => answers.set(Channel.key(userId), each));
+    return answers;
+  }
+}
+
+/** The `key` of what a pushed frame is about. */
+function keyOf(frame: Frame): string {
+  if (frame.type === "changes") {
+    return Channel.key(String(frame["userId"]));
+  }
+  return frame.type === "events" ? Key.key(String(frame["stream"]), String(frame["key"])) : String(frame["roomId"]);
 }

@@ -1,6 +1,8 @@
 import { HeadraceError, known } from "./errors.js";
+import type { Following } from "./following.js";
 import type { Headrace } from "./headrace.js";
 import { Pace } from "./pace.js";
+import type { Rooms } from "./rooms.js";
 import { type Post, Sender } from "./sender.js";
 import type { Settings } from "./settings.js";
 import type { Parameters, Result } from "./types.js";
@@ -59,6 +61,7 @@ export class Stream<E extends object = EventFields> {
     private readonly client: Headrace,
     post: Post<NewEvent<E>, AcceptedEvent>,
     settings: Settings,
+    private readonly rooms: Rooms,
   ) {
     this.#sender = new Sender(post, settings, new Pace(FIRST, LARGEST), BYTES);
   }
@@ -110,6 +113,16 @@ export class Stream<E extends object = EventFields> {
   /** The events of all pages. */
   async *items(query: EventsQuery = {}): AsyncGenerator<StoredEvent<E>, void> {
     yield* this.client.items(...(await this.#events(query))) as AsyncGenerator<StoredEvent<E>, void>;
+  }
+
+  /**
+   * Follow a key from now on, or from the `position` of an earlier `Following`.
+   *
+   * Each event comes once, also across lost connections. `"missed"` comes where some may be missing, such as after a cut
+   * of over two minutes: then read the pages of the key.
+   */
+  follow(key: string, options: { since?: string } = {}): Following<StoredEvent<E> | "missed"> {
+    return this.rooms.followKey(this.name, key, options.since);
   }
 
   /** The totals of a window: events, users, each field that is counted, and sums. */

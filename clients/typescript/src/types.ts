@@ -23,7 +23,7 @@ export type Attachment = components["schemas"]["SentAttachment"];
 export type AttachmentItem = Required<components["schemas"]["LinkedAttachment"]>;
 
 /** New messages of a room, as the server pushes them. */
-export type PushedMessages = components["schemas"]["frame.messages"];
+type PushedMessages = components["schemas"]["frame.messages"];
 
 /** What has changed for a user in a room. */
 export type Change = PushedChanges["items"][number];
@@ -32,7 +32,19 @@ export type Change = PushedChanges["items"][number];
 export type UserChange = Change | { changed: "lists" };
 
 /** What has changed for a user, as the server pushes it. */
-export type PushedChanges = components["schemas"]["frame.changes"];
+type PushedChanges = components["schemas"]["frame.changes"];
+
+/** What each event of a declared stream has, besides its fields; `key` is its place in a page. */
+export type StreamEvent = { key: string; timestamp: string };
+
+/** What a loop gets: `missed` where events of a stream may be missing. */
+export type Delivered = Message | UserChange | StreamEvent | "missed";
+
+/** New events of a key, as the server pushes them. */
+type PushedEvents = Omit<components["schemas"]["frame.events"], "items"> & { items: StreamEvent[] };
+
+/** What the server pushes of what is followed. */
+export type Pushed = PushedMessages | PushedChanges | PushedEvents;
 
 /** A text such as "typing", which another connection sent to a followed room. It is stored nowhere. */
 export type Signal = components["schemas"]["frame.signal"];

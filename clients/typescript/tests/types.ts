@@ -63,6 +63,13 @@ export async function streams(): Promise<void> {
   for await (const event of doors.items({ user: "alice", from: "2026-11-30T08:00:00Z" })) {
     event.timestamp satisfies string;
   }
+  for await (const event of doors.follow("front", { since: "p1763719263040112" })) {
+    // @ts-expect-error where events may be missing there is none
+    event.door;
+    if (event !== "missed") {
+      [event.door, event.key, event.eventId] satisfies string[];
+    }
+  }
   const window = { from: "2026-11-30T08:00:00Z", to: "2026-11-30T09:00:00Z" };
   const { sums, uniqueUsers } = await doors.window({ ...window, top: 3, method: "card" });
   [sums["heldMs"]?.mean, uniqueUsers] satisfies (number | null | undefined)[];

@@ -116,6 +116,27 @@ test("users whose connections are cut miss no change", async () => {
   proxy.stop();
 });
 
+test("followers of a key whose connections are cut miss no event", async () => {
+  const [door, proxy] = [unique("door"), await new Proxy().start()];
+  const gate = clientOf(unique("gate"), { scopes: ["events:write"] });
+  const followers = Array.from({ length: 10 }, () => clientOf(unique("guard"), { scopes: ["analytics:read"], wsUrl: proxy.url }));
+  const followings = followers.map((client) => client.stream("doors").follow(door));
+  const found = followings.map((each) => collect(each, (event) => (event === "missed" ? event : event.badge)));
+  await Promise.all(followings.map(({ ready }) => ready));
+  const badges = [];
+  for (let number = 0; number < 3; number += 1) {
+    proxy.closeAll();
+    for (const badge of [`ann-${number}`, `bob-${number}`]) {
+      await gate.stream("doors").send({ door, badge });
+      badges.push(badge);
+    }
+    await until(() => followers.every((client) => client.opens > number + 1));
+  }
+  await report("followers of a key whose connections are cut", found, badges, () => `connections ${followers[0].opens}`);
+  [gate, ...followers].forEach((client) => client.close());
+  proxy.stop();
+});
+
 test(`${RECONNECTS} clients that lose their connections together`, async () => {
   const [room, proxy] = [unique("room"), await new Proxy().start()];
   // On a busy machine, the last live copies can expire in their queue: the clients then notice it with their next check.

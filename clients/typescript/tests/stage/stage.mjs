@@ -22,8 +22,8 @@ export const httpUrl = where.http_url;
 export const wsUrl = where.websocket_url;
 
 export function clientOf(user, options = {}) {
-  const { ttl, ...rest } = options;
-  return new Headrace({ httpUrl, wsUrl, token: tokensOf(user, { ttl }), WebSocket, ...rest });
+  const { ttl, scopes, ...rest } = options;
+  return new Headrace({ httpUrl, wsUrl, token: tokensOf(user, { ttl, scopes }), WebSocket, ...rest });
 }
 
 let numbers = 0;

@@ -44,10 +44,11 @@ const LOG = 120_000;
 
 const tag = (number) => number.toString(16).padStart(12, "0");
 
-/** What stands for the channel of a user among the rooms. */
+/** What stands for the channel of a user, and for a key of a stream, among the rooms. */
 export const channel = (userId) => `#${userId}`;
+const placeOf = (stream, key) => `${stream}#${key}`;
 
-/** A room: its messages in the order of storing, each with the tag of the frame that pushed it. A channel: changes. */
+/** A room: its messages in the order of storing, each with the tag of the frame that pushed it. A channel: changes. A key of a stream: events. */
 class Room {
   log = [];
   #number = 0;
@@ -146,6 +147,11 @@ export class FakeServer {
   /** Tell a user of a change, as `store` does with a message. */
   tell(userId, change, how) {
     this.#publish(channel(userId), { type: "changes", userId }, (room) => room.tell(change, Date.now()), how);
+  }
+
+  /** Store an event of a stream, as `store` does with a message. */
+  happen(stream, key, event, how) {
+    this.#publish(placeOf(stream, key), { type: "events", stream, key }, (room) => room.tell(event, Date.now()), how);
   }
 
   #publish(roomId, head, add, { lost = false, skipped = false } = {}) {
@@ -250,6 +256,18 @@ export class FakeServer {
     return { type: "unsubscribed", roomId, userId };
   }
 
+  follow({ stream, key, since }, socket) {
+    const place = placeOf(stream, key);
+    socket.rooms.add(place);
+    const found = since === undefined ? { items: [], missed: false } : this.#logged(place, since);
+    return { type: "following", stream, key, ...found, hasMore: false, position: this.room(place).position(Date.now()) };
+  }
+
+  unfollow({ stream, key }, socket) {
+    socket.rooms.delete(placeOf(stream, key));
+    return { type: "unfollowed", stream, key };
+  }
+
   sendBatch({ events }) {
     const results = events.map(({ roomId, messageId }) => ({ roomId, messageId, timestamp: "…", lane: "main" }));
     return { type: "acks", results };
@@ -272,12 +290,17 @@ export class FakeServer {
     }
     const changes = Object.entries(users).map(([userId, position]) => {
       socket.rooms.add(channel(userId));
-      const room = this.room(channel(userId));
-      const missed = Date.now() - Number(position.slice(1, 17)) / 1000 > LOG;
-      const items = missed ? [] : room.log.slice(room.since(position)).map((each) => each.item);
-      return [userId, { items, missed, hasMore: false, position: room.position(Date.now()) }];
+      const now = this.room(channel(userId)).position(Date.now());
+      return [userId, { ...this.#logged(channel(userId), position), hasMore: false, position: now }];
     });
     return { type: "resumed", rooms: found, ...(changes.length > 0 && { users: Object.fromEntries(changes) }) };
+  }
+
+  /** What the log, which is kept two minutes, has of a channel or a key since a position. */
+  #logged(place, position) {
+    const missed = Date.now() - Number(position.slice(1, 17)) / 1000 > LOG;
+    const room = this.room(place);
+    return { items: missed ? [] : room.log.slice(room.since(position)).map((each) => each.item), missed };
   }
 
   history({ roomId, since, before, limit }) {
@@ -313,4 +336,35 @@ export function collect(following, text = ({ message }) => message) {
     found.ended = true;
   })();
   return found;
+}
+
+// Random faults: each name with its probability.
+const FAULTS = { lost: 0.1, skipped: 0.05, repeated: 0.1, late: 0.2, refused: 0.05, ignored: 0.02, handshake: 0.2 };
+const HAPPENINGS = 30;
+export const RUNS = Number(process.env.MODEL_RUNS ?? 30);
+
+/** Call what `begin(client, server, random)` returns with 0 to 29, while frames are lost and connections cut; the last in calm. */
+export async function runWithFaults(seed, begin) {
+  stopTime();
+  startTime(seed);
+  const random = randomFrom(seed + 1_000);
+  let calm = false;
+  const server = new FakeServer((name) => !calm && random() < FAULTS[name]);
+  const client = server.client({ settings: { checkInterval: 1e9 } }); // the frames alone say what is missing
+  const happen = begin(client, server, random);
+  await pass(1_000);
+  for (let number = 0; number < HAPPENINGS - 1; number += 1) {
+    happen(number);
+    if (random() < 0.1) {
+      server.closeAll();
+    } else if (random() < 0.03) {
+      server.killAll();
+    }
+    await pass(random() < 0.05 ? 150_000 : random() * 2_000, 1_000);
+  }
+  calm = true;
+  await pass(120_000, 1_000);
+  happen(HAPPENINGS - 1);
+  await pass(3_000);
+  client.close();
 }

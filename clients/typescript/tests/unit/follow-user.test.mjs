@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { collect, error, FakeServer, pass, randomFrom, startTime, stopTime } from "./fake.mjs";
+import { collect, error, FakeServer, pass, RUNS, runWithFaults, startTime, stopTime } from "./fake.mjs";
 
 beforeEach(() => startTime());
 afterEach(stopTime);
@@ -114,44 +114,20 @@ test("leaving the loop unsubscribes, and the user can be followed again", async 
   client.close();
 });
 
-// Random faults: each name with its probability.
-const FAULTS = { lost: 0.1, skipped: 0.05, repeated: 0.1, late: 0.2, refused: 0.05, ignored: 0.02, handshake: 0.2 };
-const CHANGES = 30;
-const RUNS = Number(process.env.MODEL_RUNS ?? 30);
-
 test(`in ${RUNS} runs with random faults, a page that reads what each change names shows what there is`, async () => {
   for (let seed = 1; seed <= RUNS; seed += 1) {
-    stopTime();
-    startTime(seed);
-    const random = randomFrom(seed + 1_000);
-    let calm = false;
-    const server = new FakeServer((name) => !calm && random() < FAULTS[name]);
     const [truth, shown] = [new Map(), new Map()];
-    const client = server.client({ settings: { checkInterval: 1e9 } }); // the frames alone say what is missing
-    collect(client.followUser("alice"), ({ changed, roomId }) => {
-      const read = changed === "lists" ? [...truth.keys()] : [roomId];
-      read.forEach((each) => shown.set(each, truth.get(each)));
+    await runWithFaults(seed, (client, server, random) => {
+      collect(client.followUser("alice"), ({ changed, roomId }) => {
+        const read = changed === "lists" ? [...truth.keys()] : [roomId];
+        read.forEach((each) => shown.set(each, truth.get(each)));
+      });
+      return (version) => {
+        const roomId = `room ${Math.floor(random() * 5)}`;
+        truth.set(roomId, version);
+        server.tell("alice", { changed: "room", roomId });
+      };
     });
-    const change = (version) => {
-      const roomId = `room ${Math.floor(random() * 5)}`;
-      truth.set(roomId, version);
-      server.tell("alice", { changed: "room", roomId });
-    };
-    await pass(1_000);
-    for (let version = 0; version < CHANGES; version += 1) {
-      change(version);
-      if (random() < 0.1) {
-        server.closeAll();
-      } else if (random() < 0.03) {
-        server.killAll();
-      }
-      await pass(random() < 0.05 ? 150_000 : random() * 2_000, 1_000);
-    }
-    calm = true;
-    await pass(120_000, 1_000);
-    change(CHANGES);
-    await pass(3_000);
     assert.deepEqual([...shown].sort(), [...truth].sort(), `seed ${seed}`);
-    client.close();
   }
 });
