@@ -7,7 +7,6 @@ import random
 import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import quote
 
 import pika
 import pytest
@@ -185,32 +184,6 @@ def test_a_redrive_stores_letters_that_validate_now_and_moves_no_other(
     assert {item["messageId"] for item in Client(platform).wait_for(room, len(storable))} == set(storable)
     assert letters(operator, **window)["reasons"] == {"newer_version": 1}
     assert operator.http("POST", "/dead-letters/discard", {**window, "confirm": 1})[1]["discarded"] == 1
-
-
-def test_the_text_of_a_message_that_was_deleted_is_not_shown_and_not_stored(
-    platform: RunningStage, queues: Queues, operator: Client
-) -> None:
-    """P12: the message died before it was stored, and its author deleted it then."""
-    author, message_id, room = Client(platform), unique("m"), unique("room")
-    failed, window = moment()
-    assert author.http("POST", f"/rooms/{room}/messages", {"message": "hello"})[0] == 202
-    letter = good(room, message_id, author.user, age=60)
-    (event,) = json.loads(letter)["events"]
-    queues.send(queues.dead, letter.decode(), firstFailedAt=failed)
-    (shown,) = letters(operator, **window)["items"]
-    assert "a neighbour" in shown["body"]
-
-    key = quote(f"{event['timestamp']}#{message_id}#{event['sender']}")
-    code, answer, _ = author.http("DELETE", f"/rooms/{room}/messages/{key}")
-
-    assert code == 202, answer
-    found = until(lambda: letters(operator, **window), lambda found: "textsWithheld" in found["items"][0])
-    (shown,) = found["items"]
-    assert "a neighbour" not in shown["body"]
-    assert shown["textsWithheld"] == {"deleted": 1, "unchecked": 0}
-    assert operator.http("POST", "/dead-letters/redrive", window)[1]["moved"] == 1
-    stored = next(item for item in author.wait_for(room, 2) if item["messageId"] == message_id)
-    assert (stored["message"], stored["deletedBy"]) == ("", author.user)
 
 
 def test_parked_messages_are_requeued_and_stored(platform: RunningStage, queues: Queues, operator: Client) -> None:

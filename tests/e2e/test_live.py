@@ -137,58 +137,8 @@ def test_a_connection_whose_token_is_renewed_hears_on(platform: RunningStage) ->
     assert bob.request("history", room)["type"] == "history"
 
 
-def test_a_gap_is_closed_with_messages_whose_times_are_ahead_or_old(platform: RunningStage) -> None:
-    """P13, in an open room. Each of the two also lies outside of a page by time."""
-    bob, room = Subscriber(platform), unique("room")
-    importer = Client(platform, None, "events:write", "chat:read")
-    position = bob.request("subscribe", room)["position"]
-    ahead = [message(room, "ahead", timestamp=now(minutes=4))]
-    assert bob.client.http("POST", "/messages/batch", {"events": ahead})[0] == 202
-    bob.wait_for("ahead")
-    bob.socket.close()
-
-    old = [message(room, "old", timestamp=now(days=-400)), message(room, "now", timestamp=now())]
-    assert importer.http("POST", "/messages/batch", {"events": old})[0] == 202
-    importer.wait_for(room, 3)
-
-    def stored_since() -> list[str]:
-        page = importer.http("GET", f"/rooms/{room}/messages", since=position)[1]
-        assert not page["hasMore"]
-        return [item["message"] for item in page["items"]]
-
-    assert until(stored_since, lambda found: len(found) == 3) == ["ahead", "now", "old"]
-
-
-def test_a_follower_of_a_key_gets_its_events_and_after_a_lost_connection_those_that_were_missed(
-    platform: RunningStage,
-) -> None:
-    gate, door = Client(platform, None, "events:write", "analytics:read"), unique("door")
-    frame = {"action": "follow", "stream": "doors", "key": door}
-    socket = gate.connect()
-
-    def opened(socket: Any) -> str:
-        status, body, _ = gate.http("POST", "/streams/doors/events", {"door": door, "badge": "ann"})
-        assert status == 202
-        while (pushed := socket.receive())["type"] != "events":
-            pass
-        assert [item["eventId"] for item in pushed["items"]] == [body["results"][0]["eventId"]]
-        return str(pushed["position"])
-
-    assert socket.request({**frame, "requestId": "1"})["items"] == []
-    position = opened(socket)
-    socket.close()
-    sent = [gate.http("POST", "/streams/doors/events", {"door": door, "badge": "bob"})[1] for _ in range(3)]
-    until(lambda: gate.http("GET", "/streams/doors/events", door=door)[1]["items"], lambda found: len(found) == 4)
-    again = gate.connect()
-    found = again.request({**frame, "since": position, "requestId": "2"})
-
-    assert {item["eventId"] for item in found["items"]} == {each["results"][0]["eventId"] for each in sent}
-    assert (found["missed"], found["hasMore"]) == (False, False)
-    opened(again)
-    assert again.request({**frame, "action": "unfollow", "requestId": "3"})["type"] == "unfollowed"
-
-
 async def test_the_client_follows_a_key_over_a_lost_connection_and_gets_each_event_once(platform: RunningStage) -> None:
+    """P13."""
     gate, door = Client(platform, None, "events:write", "analytics:read"), unique("door")
 
     def post() -> str:

@@ -21,8 +21,6 @@ from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_dead_letters import Queues
-from tests.e2e.test_erasure import PATIENCE as UNTIL_ERASED
-from tests.e2e.test_erasure import erasure_of
 from tests.e2e.test_lifecycle import status
 from tests.e2e.test_operating import ops
 from tests.e2e.test_rooms import MEMBERS, ok
@@ -266,25 +264,6 @@ def test_a_replay_changes_nothing_and_into_emptied_tables_it_gives_the_same_answ
     assert archived.rows() == rows
     assert answers() == before
     assert archived.replay("--bucket", copy)["written"] == 0
-
-
-@pytest.mark.long
-@pytest.mark.timeout(300)
-def test_an_erased_user_is_in_no_object_and_does_not_come_back(stage: RunningStage) -> None:
-    alice, _ = fill(stage)
-    archived, operator = Archived(stage), Client(stage, None, "ops")
-    archived.wait()
-    copy = archived.copied()
-    assert any(alice.user in row for row in archived.archived())
-
-    assert operator.http("POST", f"/users/{alice.user}/erasure", {})[0] == 202
-    until(lambda: erasure_of(operator, alice.user), lambda found: found["state"] == "done", UNTIL_ERASED)
-
-    bodies = [b"".join(json.dumps(line).encode() for line in unpack(body)) for body in archived.objects().values()]
-    assert [body for body in bodies if alice.user.encode() in body or b"a secret" in body] == []
-    archived.replay()
-    assert archived.replay("--bucket", copy)["of erased people"] > 0
-    assert [row for row in archived.rows() if alice.user in row] == []
 
 
 def test_wrong_days_and_a_bucket_that_is_not_there_are_refused(stage: RunningStage) -> None:

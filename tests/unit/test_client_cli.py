@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import time
-from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
 
@@ -462,25 +461,6 @@ def test_a_file_that_is_broken_is_not_saved(monkeypatch: pytest.MonkeyPatch, tmp
 
     assert "could not be saved" in result.output
     assert [(each.name, each.read_text()) for each in tmp_path.glob("dora*")] == [(output.name, "an earlier export")]
-
-
-def test_a_download_that_is_cut_off_is_an_error_and_leaves_no_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    file = tmp_path / "1.gz"
-    file.write_bytes(gzip.compress(b"lines"))
-    exports_that_end_with(monkeypatch, file)
-
-    def cut_off(*_: Any, **__: Any) -> Any:
-        raise IncompleteRead(b"half", 96)
-
-    monkeypatch.setattr("urllib.request.urlopen", cut_off)
-
-    result = headrace("export", "--output", str(tmp_path / "dora.jsonl"))
-
-    assert result.exit_code == 1
-    assert "could not be saved" in result.output
-    assert not list(tmp_path.glob("dora*"))
 
 
 def test_a_look_at_the_last_export_begins_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,17 +129,6 @@ def test_each_row_that_names_the_user_is_in_the_export_once_in_one_slice_or_in_m
     assert (len(found(world, task).files) > 5) is (pages == 3)
 
 
-def test_a_slice_can_end_after_each_membership(world: World) -> None:
-    """Its notices can take minutes: a query for each join and leave, in each shard of its room."""
-    fill(world)
-    task = of_ann(world)
-
-    sources, _ = world.exporter.sources["user"](task) or ((), ())
-    pages = [Counter(kind for kind, _ in lines) for source in sources for lines, _ in source(None)]
-
-    assert [page["memberships"] for page in pages if page["memberships"]] == [1, 1]
-
-
 def test_a_line_is_the_whole_row_but_of_others_only_what_names_the_user(world: World) -> None:
     rows = fill(world)
     task = of_ann(world)
@@ -171,17 +160,6 @@ def test_the_manifest_says_as_of_when_it_is_and_what_is_not_included(world: Worl
     assert manifest["asOf"] < task.started_at <= manifest["doneAt"]
     assert all(each["what"] and each["why"] for each in manifest["notIncluded"])
     assert any("dead letters" in each["what"] for each in manifest["notIncluded"])
-
-
-def test_a_file_ends_when_it_is_large_and_the_files_are_one_together(world: World) -> None:
-    fill(world)
-    task = of_ann(world)
-    object.__setattr__(world.exporter, "file_bytes", 1)
-
-    world.export(task)
-
-    assert len(found(world, task).files) > 5
-    assert exported(lines_of(world, task)) == naming(world, ANN, str(SKIER_ID))
 
 
 def test_an_interrupted_slice_is_repeated_and_a_task_delivered_twice_changes_nothing(

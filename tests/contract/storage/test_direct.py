@@ -73,21 +73,6 @@ def test_a_put_is_as_that_of_a_plain_client_also_when_its_condition_fails() -> N
     assert (raised.value.code, raised.value.item) == ("ConditionalCheckFailedException", row)
 
 
-@pytest.mark.usefixtures("table")
-def test_an_update_is_as_that_of_a_plain_client() -> None:
-    update = {"Key": to_wire({"roomId": ROW["roomId"]}), "UpdateExpression": "SET topic = :topic"}
-
-    for each in (direct_client(client("dynamodb")), client("dynamodb")):
-        written = call(
-            each.update_item,
-            TableName=TABLE,
-            **update,
-            ExpressionAttributeValues=to_wire({":topic": "чай"}),
-            ReturnValues="ALL_NEW",
-        )
-        assert from_wire(written["Attributes"]) == {"roomId": ROW["roomId"], "topic": "чай"}
-
-
 def test_a_condition_that_does_not_hold_is_tried_once_by_a_client_of_our_own(server: HttpServer) -> None:
     said = {"__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException", "message": "it failed"}
     server.answer = lambda _: answer(json.dumps(said).encode(), b"400 Bad Request")
@@ -95,15 +80,6 @@ def test_a_condition_that_does_not_hold_is_tried_once_by_a_client_of_our_own(ser
 
     assert not table.update_if("topic = :topic", {"roomId": "x"}, "SET topic = :topic", {":topic": "чай"})
     assert len(server.received) == 1
-
-
-def test_the_rows_of_a_call_that_fails_at_once_are_sent_again(server: HttpServer) -> None:
-    answers, rows = iter([status(503)]), {TABLE: [{"PutRequest": {"Item": to_wire(ROW)}}]}
-    server.answer = lambda _: next(answers, answer(b'{"UnprocessedItems":{}}'))
-
-    call(direct_client(client("dynamodb")).batch_write_item, RequestItems=rows)
-
-    assert [json.loads(request.body) for request in server.received] == [{"RequestItems": rows}] * 2
 
 
 @pytest.mark.usefixtures("table")
@@ -140,15 +116,6 @@ def test_a_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
         call(behind.query, **QUERY)
 
     assert raised.value.code == "ProxyConnectionError"
-
-
-def test_an_endpoint_that_does_not_answer_is_no_answer(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-
-    with pytest.raises(NoAnswer) as raised:
-        call(direct_client(client("dynamodb", attempts=1)).query, **QUERY)
-
-    assert raised.value.code == "EndpointConnectionError"
 
 
 @pytest.fixture

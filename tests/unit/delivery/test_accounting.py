@@ -45,16 +45,6 @@ def envelope(*ids: str) -> bytes:
     return Envelope("chat", "c", NOW, [CHAT.accept(message(messageId=each), sender()).event for each in ids]).encode()
 
 
-def test_the_retry_lane_counts_as_both_accepted_and_stored(metrics: MetricSums) -> None:
-    write_path = WritePath()
-    write_path.broker.down = True
-
-    accept(write_path, 7)
-    write_path.persist_retry(*write_path.retry.records)
-
-    assert (metrics.of("Accepted"), metrics.of("Stored")) == (7, 7)
-
-
 def test_a_redelivery_counts_as_stored_again(metrics: MetricSums) -> None:
     """A sum of Stored below Accepted therefore shows a loss; a higher one does not."""
     write_path = WritePath()
@@ -87,14 +77,6 @@ def test_only_unstored_events_of_a_dead_record_count_as_dead(metrics: MetricSums
     write_path.persist_retry(RetryRecord(envelope("m-1", "m-2", "m-3")), received=RECEIVES)
 
     assert (metrics.of("Stored"), metrics.of("Dead")) == (2, 1)
-
-
-def test_a_record_that_cannot_be_read_is_one_dead_event_of_no_known_stream(metrics: MetricSums) -> None:
-    write_path = WritePath()
-
-    write_path.persist_retry(RetryRecord(b"[]"), received=RECEIVES)
-
-    assert metrics.of("Dead", "unknown") == 1
 
 
 def test_records_skipped_at_their_last_attempt_count_as_dead(metrics: MetricSums) -> None:

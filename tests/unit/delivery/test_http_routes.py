@@ -21,13 +21,6 @@ def answered(
     return answer["statusCode"], json.loads(answer["body"]), answer["headers"]
 
 
-def test_a_message_is_accepted_for_the_room_in_the_path() -> None:
-    status, body, _ = answered(WritePath(), TEXT, ROOM_POST, room="kitchen")
-
-    assert status == 202
-    assert body == {"results": [{"roomId": "kitchen", "messageId": "m-1", "timestamp": NOW, "lane": "main"}]}
-
-
 def test_a_body_may_not_name_another_room_than_the_path() -> None:
     status, body, _ = answered(WritePath(), TEXT | {"roomId": "cellar"}, ROOM_POST, room="kitchen")
 
@@ -35,14 +28,6 @@ def test_a_body_may_not_name_another_room_than_the_path() -> None:
     assert body["error"]["details"] == [
         {"field": "roomId", "message": "is not the path's", "got": "cellar", "allowed": "kitchen"}
     ]
-
-
-def test_an_invalid_message_is_a_400_that_names_the_field() -> None:
-    status, body, _ = answered(WritePath(), {}, ROOM_POST, room="kitchen")
-
-    assert status == 400
-    assert body["error"]["code"] == "invalid_event"
-    assert body["error"]["details"][0]["field"] == "message"
 
 
 def test_a_batch_is_accepted_if_any_event_is() -> None:
@@ -127,12 +112,6 @@ def test_a_body_of_another_type_is_a_415(given: str) -> None:
 
     assert (status, body["error"]["code"]) == (415, "unsupported_media_type")
     assert body["error"]["details"][0]["field"] == "content-type"
-
-
-def test_a_field_beside_the_events_of_a_batch_is_refused_by_name() -> None:
-    status, body, _ = answered(WritePath(), {"events": [message()], "action": "x"})
-
-    assert (status, body["error"]["details"][0]["field"]) == (400, "action")
 
 
 def test_very_many_unknown_fields_make_a_short_answer() -> None:

@@ -87,29 +87,6 @@ def test_an_accepted_event_has_its_id_beside_that_of_its_request(lines: Lines) -
     assert "ids" not in json.dumps(line["_aws"])
 
 
-def test_stored_events_are_counted_by_their_requests(lines: Lines) -> None:
-    world = WritePath()
-    send(world, "r-1", "m-1")
-    send(world, "r-2", "m-2")
-    lines.metrics()
-
-    world.persister.main_lane(batch(*published(world)), lambda: 60, INVOCATION)
-
-    (line,) = lines_with(lines.metrics(), "Stored")
-    assert (line["stored"], line["correlation_id"]) == ({"r-1": 1, "r-2": 1}, INVOCATION)
-
-
-def test_a_batch_of_one_request_has_its_correlation_id_in_every_line(lines: Lines) -> None:
-    world = WritePath()
-    world.store.down = True
-    send(world, "r-1", "m-1")
-    lines.metrics()
-
-    world.persister.main_lane(batch(*published(world)), lambda: 60, INVOCATION)
-
-    assert {line["correlation_id"] for line in lines.metrics() + lines.log()} == {"r-1"}
-
-
 def test_an_event_that_was_not_stored_keeps_its_id_until_it_is(lines: Lines) -> None:
     world = WritePath()
     world.store.throttled = lambda item: item["messageId"] == "m-2"

@@ -342,20 +342,14 @@ def test_a_right_that_cannot_be_read_is_checked_before_the_reaction_is_stored() 
     [
         ({"value": ""}, "value"),
         ({"value": "  "}, "value"),
-        ({"value": "x" * 33}, "value"),
         ({"value": "x\n"}, "value"),
         ({"value": "\u200b"}, "value"),
         ({"value": "x\u202e"}, "value"),
         ({"value": "\ud800"}, "value"),
-        ({"value": 1}, "value"),
         ({"message": "text"}, "message"),
-        ({"key": "m-1"}, "key"),
-        ({"roomId": "a#b"}, "roomId"),
         ({"changeId": "a/b"}, "changeId"),
-        ({"timestamp": "yesterday"}, "timestamp"),
         ({"userId": "alice"}, "userId"),
         ({"change": "delete"}, "value"),
-        ({"count": 7}, "count"),
     ],
 )
 def test_wrong_reactions_are_refused_by_name(wrong: dict[str, Any], field: str) -> None:

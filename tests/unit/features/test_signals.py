@@ -112,13 +112,7 @@ def test_an_unavailable_broker_is_an_error_and_nothing_is_kept(world: RoomWorld)
 @pytest.mark.parametrize(
     ("frame", "field"),
     [
-        ({"data": "x" * 1025}, "data"),
         ({"data": "\U0001f600" * 257}, "data"),
-        ({"data": {"x": 1}}, "data"),
-        ({"name": ""}, "name"),
-        ({"name": "x" * 129}, "name"),
-        ({"name": None}, "name"),
-        ({"roomId": "a#b"}, "roomId"),
         ({"message": "hello"}, "message"),
         ({"userId": "bob"}, "userId"),
     ],

@@ -13,10 +13,6 @@ class Clock:
         return self.now
 
 
-def test_a_cooldown_is_inactive_until_it_is_started() -> None:
-    assert not Cooldown(Clock()).is_active
-
-
 def test_a_cooldown_ends_after_its_seconds() -> None:
     clock = Clock()
     cooldown = Cooldown(clock)
@@ -28,15 +24,3 @@ def test_a_cooldown_ends_after_its_seconds() -> None:
 
     assert active_before
     assert not cooldown.is_active
-
-
-def test_another_failure_starts_the_cooldown_again() -> None:
-    clock = Clock()
-    cooldown = Cooldown(clock)
-
-    cooldown.start()
-    clock.now = 4.0
-    cooldown.start()
-    clock.now = 8.9
-
-    assert cooldown.is_active

@@ -41,17 +41,6 @@ def slots_from(now: float, **events_by_age: int) -> dict[int, int]:
 
 
 @given(LIMITS, REQUESTS)
-def test_no_window_holds_more_than_the_limit_however_events_are_sent(
-    limit: Limit, requests: list[tuple[float, int]]
-) -> None:
-    sending = Sending(limit)
-    for pause, events in requests:
-        sending.send(pause, events)
-
-        assert sending.lately(limit.seconds) <= limit.most
-
-
-@given(LIMITS, REQUESTS)
 def test_a_window_closes_when_it_is_full_and_opens_at_a_lower_count(
     limit: Limit, requests: list[tuple[float, int]]
 ) -> None:

@@ -64,24 +64,6 @@ def test_a_user_takes_back_a_click_of_any_age_and_in_no_other_name() -> None:
     assert world.rows() == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"adId": "ad 1"}, "adId"),
-        ({"clickedAt": "soon"}, "clickedAt"),
-        ({"price": 3}, "price"),
-        ({"userId": 3}, "userId"),
-    ],
-)
-def test_a_wrong_field_is_named_and_the_others_are_taken_back(fields: dict[str, Any], field: str) -> None:
-    world = stored("ann")
-
-    status, body = world.take_back(old("ann"), {**old("bob"), **fields})
-
-    assert (status, body["results"][0]["lane"]) == (202, "main")
-    assert body["results"][1]["error"]["details"][0]["field"] == field
-
-
 def test_a_stub_has_neither_user_nor_ad_and_is_kept_as_long_as_a_click() -> None:
     world = stored("ann")
     taken_back(world, old("ann"))

@@ -13,7 +13,7 @@ from headrace.features.operations.dead_letters import SCAN_HOLD
 from headrace.queues.ports import RetryRecord
 from tests.unit.delivery.test_persister import POISON, envelope, event
 from tests.unit.template_stack import ROOT
-from tests.worlds.dead_letters import LIST, ROUTES, Dead
+from tests.worlds.dead_letters import ROUTES, Dead
 from tests.worlds.reference import violations
 from tests.worlds.senders import CLOCK, NOW
 
@@ -115,24 +115,6 @@ def test_a_letter_requested_by_its_id_is_shown_completely(dead: Dead) -> None:
 
     assert len(short["body"]) == 2000
     assert len(whole["body"]) == whole["bodyCharacters"] > 400_000
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ({"stream": "chess"}, "stream"),
-        ({"limit": "0"}, "limit"),
-        ({"colour": "red"}, "colour"),
-        ({"id": ""}, "id"),
-        ({"limit": "201"}, "limit"),
-    ],
-)
-def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: str) -> None:
-    status, answer = dead.call(LIST, **query)
-
-    assert status == 400
-    assert [detail["field"] for detail in answer["error"]["details"]] == [field]
-    assert answer["error"]["details"][0]["allowed"]
 
 
 def test_an_unavailable_dead_lane_is_a_503(dead: Dead) -> None:

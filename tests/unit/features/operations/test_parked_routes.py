@@ -84,30 +84,6 @@ def test_an_answer_says_why_requeueing_stopped_early() -> None:
     assert call(queue, RETURN, {})[1]["failure"] == "persist.chat.1 takes no messages now"
 
 
-@pytest.mark.parametrize(
-    ("body", "message", "allowed"),
-    [
-        ({"lane": "dead"}, "lane is not one of the allowed values", "main, retry"),
-        ({"lane": None}, "lane is not one of the allowed values", "main, retry"),
-        ({"lane": []}, "lane is not one of the allowed values", "main, retry"),
-        ({"limit": 1001}, "limit is out of range", "a whole number from 1 to 1000"),
-        ({"limit": "5"}, "limit is not a whole number", "a whole number from 1 to 1000"),
-        ({"rate": 0}, "rate is out of range", "a whole number from 1 to 100"),
-        ({"rate": True}, "rate is not a whole number", "a whole number from 1 to 100"),
-        ({"rate": None}, "rate is not a whole number", "a whole number from 1 to 100"),
-        ({"colour": "red"}, "colour is not a field of this route", "lane, limit, rate"),
-    ],
-)
-def test_a_wrong_field_is_named_and_nothing_is_requeued(body: dict[str, Any], message: str, allowed: str) -> None:
-    queue = ParkingQueue(RequeueResult(0, 0))
-
-    status, answer = call(queue, RETURN, body)
-
-    assert (status, answer["error"]["message"]) == (400, message)
-    assert [detail["allowed"] for detail in answer["error"]["details"]] == [allowed]
-    assert queue.asked == []
-
-
 def test_a_broker_that_is_unavailable_is_named() -> None:
     status, answer = call(ParkingQueue(), RETURN, {})
 

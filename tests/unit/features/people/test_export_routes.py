@@ -218,17 +218,6 @@ def test_the_export_of_a_room_is_shown_to_the_owner_who_asked_while_they_own_it(
     assert world.call(SHOW_ROOM, scope=READ, caller="ann")[0] == 403
 
 
-def test_a_second_owner_waits_until_the_export_of_the_first_is_done() -> None:
-    world = World()
-    world.room("kitchen", ann=OWNER, bob=OWNER)
-    world.call(EXPORT_ROOM, scope=WRITE, caller="ann")
-
-    assert world.call(EXPORT_ROOM, scope=WRITE, caller="bob")[0] == 409
-    world.done(ROOM, "kitchen", world.key(USER, "ann"))
-    world.clock.advance(1)
-    assert world.call(EXPORT_ROOM, scope=WRITE, caller="bob")[0] == 202
-
-
 def test_a_room_that_does_not_exist_is_not_found() -> None:
     assert World().call(EXPORT_ROOM, scope=WRITE, caller="ann")[0] == 404
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from headrace.api.params import read
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest
 from headrace.features.unread import conversations
 from headrace.features.unread.conversations import ConversationsQuery
-from headrace.features.unread.read_marks import ReadMarkBody
 from headrace.features.unread.walks import WALK_SECONDS
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.messages.positions import position
@@ -149,11 +147,6 @@ def test_a_mark_of_another_form_is_refused(world: ConversationWorld, up_to: Any)
     assert detail.field == "upTo"
 
 
-def test_another_field_beside_a_mark_is_refused_by_name() -> None:
-    with pytest.raises(InvalidRequest, match="device is not a field"):
-        read(ReadMarkBody, {"upTo": at(5), "device": "phone"})
-
-
 def test_a_mark_too_far_ahead_is_refused(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
 
@@ -287,16 +280,6 @@ def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
     assert set(world.reader.asked) == {f"room-{number}" for number in range(45, 50)}
 
 
-def test_no_messages_are_counted_after_a_mark_at_the_end(world: ConversationWorld) -> None:
-    world.join("alice", "kitchen")
-    (key,) = world.store_messages("kitchen", 5)
-    world.read("kitchen", key)
-    world.reader.asked.clear()
-
-    assert world.only()["unread"] == 0
-    assert world.reader.asked == ["kitchen"]
-
-
 def test_a_list_that_does_not_cover_all_rooms_has_a_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversations, "ROOMS_LIMIT", 3)
     world = ConversationWorld()
@@ -325,13 +308,3 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
             world.page(1, forged)
     with pytest.raises(InvalidCursor):
         world.page_of(caller("bob"), ConversationsQuery(before=cursor), "bob")
-
-
-@pytest.mark.parametrize(
-    "query", [{"limit": "0"}, {"limit": "-1"}, {"limit": "51"}, {"limit": "10000"}, {"limit": "x"}, {"after": "c"}]
-)
-def test_bad_parameters_are_named(query: dict[str, str]) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        read(ConversationsQuery, query)
-
-    assert [detail.field for detail in refused.value.details] == list(query)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,9 +11,7 @@ from headrace.api import responses
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import StoreUnavailable
 from headrace.live.connections import Subscription
-from headrace.live.shares import Shares
 from headrace.runtime.settings import RateSettings
-from headrace.storage.ports import Command
 from headrace.streams.chat.live.check_frames import ROOMS_PER_FRAME
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.frame_stage import Stage
@@ -57,57 +53,6 @@ def test_a_check_subscribes_to_a_room_whose_subscription_has_ended(stage: Stage)
     subscribed = stage.connections.rows["kitchen", "c-1"]
     stage.request("check", rooms={"kitchen": since})
     assert stage.connections.rows["kitchen", "c-1"] is subscribed
-
-
-def test_a_check_asks_once_which_of_its_rooms_the_connection_follows(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, rooms_of = list[str](), stage.connections.rooms_of
-
-    def counted(connection_id: str) -> set[str]:
-        asked.append(connection_id)
-        return rooms_of(connection_id)
-
-    for room in ("kitchen", "hall"):
-        stage.request("subscribe", roomId=room)
-    monkeypatch.setattr(stage.connections, "rooms_of", counted)
-
-    stage.request("check", rooms=dict.fromkeys(("kitchen", "hall"), position(CLOCK.now())))
-
-    assert asked == ["c-1"]
-
-
-class Counts:
-    """The counts of the cache of each key; ``EXPIRE`` changes nothing."""
-
-    def __init__(self) -> None:
-        self.counts = Counter[str]()
-
-    def run(self, commands: Sequence[Command]) -> list[Any]:
-        for name, key, *_ in commands:
-            self.counts[key] += name == "INCR"
-        return [self.counts[key] for _, key, *_ in commands]
-
-
-def test_a_resume_of_a_new_connection_reads_no_index(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, rooms_of, counts = list[str](), stage.connections.rooms_of, Counts()
-
-    def counted(connection_id: str) -> set[str]:
-        asked.append(connection_id)
-        return rooms_of(connection_id)
-
-    stage.frames = stage.environment(stage.world.access, shares=Shares(counts))
-    monkeypatch.setattr(stage.connections, "rooms_of", counted)
-    rooms = dict.fromkeys(("kitchen", "hall"), position(CLOCK.now()))
-
-    stage.request("resume", rooms=rooms)
-    assert (asked, stage.listening("hall")) == ([], [Subscription("c-1", "alice")])
-    counts.counts.clear()  # as a cache that lost its data
-    subscribed = stage.listening("hall")
-    stage.request("resume", rooms=rooms)
-    assert (asked, stage.listening("hall")) == ([], subscribed)
-    stage.request("resume", rooms=rooms)
-    assert asked == ["c-1"]
 
 
 def test_a_check_subscribes_again_while_it_is_unknown_what_the_connection_follows(
@@ -202,48 +147,8 @@ def test_a_check_reads_the_table_only_of_rooms_whose_logs_do_not_know_the_positi
     assert check(newer) == (True, newer.partition("-")[0], 1)
 
 
-def test_rooms_whose_logs_do_not_know_the_position_cost_one_call_of_the_cache(stage: Stage) -> None:
-    names = ("kitchen", "hall")
-    for name in names:
-        stage.world.ok("bob", "PUT", name, OPEN)
-    rooms = {name: stage.request("subscribe", roomId=name)["position"].partition("-")[0] for name in names}
-    stage.store_message("kitchen", "new")
-    calls = stage.cache.calls
-
-    found = stage.request("resume", rooms=rooms)["rooms"]
-
-    assert stage.cache.calls - calls == 2  # the other one keeps the time of the check
-    assert {name: texts(each) for name, each in found.items()} == {"kitchen": ["new"], "hall": []}
-    assert stage.request("resume", rooms={"hall": found["hall"]["position"]})["rooms"]["hall"] == found["hall"]
-
-
-def test_a_check_finds_a_message_that_no_log_has(stage: Stage) -> None:
-    stage.world.ok("bob", "PUT", "kitchen", OPEN)
-    since = stage.request("subscribe", roomId="kitchen")["position"]
-    stage.store_message("kitchen", "unlogged", is_logged=False)
-
-    assert stage.request("check", rooms={"kitchen": since})["rooms"]["kitchen"]["hasNew"] is True
-    found = stage.request("resume", rooms={"kitchen": since})["rooms"]["kitchen"]
-    assert texts(found) == ["unlogged"]
-
-
 def texts(found: dict[str, Any]) -> list[str]:
     return [item["message"] for item in found["items"]]
-
-
-def test_quiet_rooms_are_resumed_without_a_read_of_the_table(stage: Stage) -> None:
-    names = [f"room-{number}" for number in range(ROOMS_PER_FRAME)]
-    for name in names:
-        stage.world.ok("bob", "PUT", name, OPEN)
-    rooms = {name: stage.request("subscribe", roomId=name)["position"] for name in names}
-
-    answer = stage.request("resume", rooms=rooms, connection="c-2")
-
-    assert (answer["type"], stage.reader.reads) == ("resumed", 0)
-    assert answer["rooms"] == {
-        name: {"items": [], "next": None, "hasMore": False, "position": at} for name, at in rooms.items()
-    }
-    assert all(Subscription("c-2", "alice") in stage.listening(name) for name in names)
 
 
 def test_a_long_gap_is_resumed_in_steps(stage: Stage) -> None:
@@ -310,21 +215,3 @@ def test_a_room_that_does_not_exist_yet_is_resumed(stage: Stage) -> None:
 
     assert (found["items"], found["position"], old["items"]) == ([], since, [])
     assert len(stage.listening("new")) == 2
-
-
-@pytest.mark.parametrize(
-    ("rooms", "field"),
-    [
-        ({}, "rooms"),
-        ({f"r{number}": "p1763719258722861" for number in range(ROOMS_PER_FRAME + 1)}, "rooms"),
-        ({"kitchen": "yesterday"}, "rooms.kitchen"),
-        ({"kitchen": None}, "rooms.kitchen"),
-        (["kitchen"], "rooms"),
-        (None, "rooms"),
-    ],
-)
-def test_a_wrong_check_is_refused_with_its_field(stage: Stage, rooms: object, field: str) -> None:
-    error = stage.request("check", rooms=rooms)["error"]
-
-    assert (error["code"], error["details"][0]["field"]) == ("invalid_request", field)
-    assert error["details"][0].get("allowed")

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import DAY, SECOND
-from headrace.streams.chat.rooms.retention import AS_STAGE, RETENTION_SECONDS, Retention
+from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
 from tests.worlds.retention_world import RetentionWorld
 from tests.worlds.senders import TABLE
 
@@ -49,19 +49,6 @@ def test_days_that_an_environment_knows_no_more_for_sure_shorten_no_message(worl
     world.rooms.down = True
 
     assert days_of(world, world.message(2)) == [STAGE_DAYS]
-
-
-@pytest.mark.parametrize("days", [None, 7])
-def test_no_room_is_read_for_a_message_that_is_stored_in_time(world: RetentionWorld, days: int | None) -> None:
-    world.keep(days)
-    world.store(world.message(0))
-    reads, raised = world.rooms.reads, world.rooms.raised
-
-    for number in range(1, 11):
-        world.wait(RETENTION_SECONDS / 2)
-        world.store(world.message(number))
-
-    assert (world.rooms.reads - reads, world.rooms.raised - raised) == (10, 10)
 
 
 def test_a_message_that_is_older_than_the_days_is_not_counted_and_not_changed(world: RetentionWorld) -> None:
@@ -105,17 +92,6 @@ def test_a_reader_sees_a_change_of_the_days_after_ten_seconds_and_reads_the_room
     world.wait(2)
     assert [world.texts() for _ in range(5)] == [["text 2"]] * 5
     assert world.rooms.reads == reads + 1
-
-
-def test_a_room_that_is_missing_is_looked_up_no_more_often_either() -> None:
-    world = RetentionWorld("open")
-    rooms = world.cached_rooms()
-    reads = world.rooms.reads
-
-    assert [rooms.retention("nowhere") for _ in range(5)] == [AS_STAGE] * 5
-    assert rooms.retentions(["nowhere", "kitchen"]) == {"nowhere": AS_STAGE, "kitchen": AS_STAGE}
-
-    assert world.rooms.reads == reads + 2
 
 
 def test_while_the_rooms_cannot_be_read_the_last_known_days_count() -> None:
@@ -173,13 +149,3 @@ def test_the_days_of_one_room_count_in_no_other(world: RetentionWorld) -> None:
     world.store(world.message(1, days=2), world.message(2, days=2, room="hall"))
 
     assert world.of_user("alice", "alice") == world.of_user("alice", "bob") == ["text 2"]
-
-
-@pytest.mark.parametrize("stage_expires_at", [None, 10**12])
-def test_a_row_expires_at_the_sooner_time(stage_expires_at: int | None) -> None:
-    row: dict[str, Any] = {} if stage_expires_at is None else {"expiresAt": stage_expires_at}
-
-    assert not AS_STAGE.limit(row, "2026-01-01T00:00:00.000000Z", 0)
-    assert Retention(2).limit(row, "1970-01-02T00:00:00.000000Z", 0)
-    assert row == {"expiresAt": 3 * 24 * 3600}
-    assert not Retention(3).limit(row, "1970-01-02T00:00:00.000000Z", 0)

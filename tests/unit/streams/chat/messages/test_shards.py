@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys
-from headrace.core.room_shards import partition_of, stored
+from headrace.core.room_shards import stored
 from headrace.core.times import SECOND
 from headrace.storage.ports import EXISTS, Columns, Query, RangeQuery, Rows, Table
 from headrace.streams.chat.messages.history import History, RoomPageRequest
@@ -99,16 +99,6 @@ def test_a_walk_over_many_late_messages_reads_most_of_them_once() -> None:
     assert reader.count < 2 * len(rows)
 
 
-def test_messages_that_happen_to_be_in_one_shard_are_all_found() -> None:
-    found = [row(number, f"m{number}", room=ROOM) for number in range(1000)]
-    rows = [each for each in found if partition_of(ROOM, each["timestampSk"]) == f"{ROOM}#001"]
-
-    pages_of = walk(pages(rows), ROOM, {"limit": 100})
-
-    shown = [item["key"] for items, *_ in pages_of for item in items]
-    assert shown == [each["timestampSk"] for each in rows[::-1]]
-
-
 @pytest.mark.parametrize("limit", [1, 2, 21, 201, 4000])
 @pytest.mark.parametrize("shards", [2, 4, 8, 16])
 def test_a_shard_is_read_for_its_share_and_some_more(limit: int, shards: int) -> None:
@@ -153,14 +143,3 @@ def test_counts_are_of_rooms() -> None:
     found: Columns = MessageColumns(MemoryColumns(lambda *_: rows)).read(query)
 
     assert found.values == {"userId": ["alice", "alice"], "roomId": [ROOM, "a~b"]}
-
-
-def test_ranges_of_rooms_with_and_without_shards_are_read_together() -> None:
-    rows = [row(number, f"m{number}", room=room) for number, room in enumerate([ROOM, "lobby"] * 3)]
-    reader = MessageReader(MemoryReader(lambda _: [stored(each) for each in rows]))
-    queries = [RangeQuery("messages", "roomId", room, "timestampSk", limit=2) for room in (ROOM, "lobby")]
-
-    found = list(reader.read_many(queries))
-
-    assert [[each["messageId"] for each in one.items] for one in found] == [["m4", "m2"], ["m5", "m3"]]
-    assert [one.more is None for one in found] == [False, False]

@@ -64,18 +64,6 @@ def test_a_slow_lookup_is_not_cached() -> None:
     assert live.mark("kitchen") is None
 
 
-def test_a_room_with_subscribers_is_not_looked_up_for_every_batch() -> None:
-    live = Live()
-    live.subscribe("kitchen")
-    live.cache.clear()
-
-    for _ in range(10):
-        live.store(row())
-
-    assert len(live.pushed()) == 10
-    assert live.connections.looks == 1
-
-
 @pytest.mark.parametrize("state", ["down", "emptied"])
 def test_p10_without_the_cache_all_subscribed_rooms_are_pushed(state: str) -> None:
     live = Live()
