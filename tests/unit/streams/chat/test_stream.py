@@ -43,7 +43,7 @@ REPLIED = "2025-11-21T10:00:58.722861Z#m-0#fpmansl7byak"
     [{"message": "bye"}, {"userId": "bob"}, {"messageType": "JOIN"}, {"username": "Al"}, {"replyTo": REPLIED}],
 )
 def test_other_content_with_the_same_id_and_time_is_another_event(fields: dict[str, Any]) -> None:
-    """Nothing is replaced: both are stored."""
+    """P3: nothing is replaced, both are stored."""
     trusted = sender(trusted=True)
 
     assert CHAT.accept(message(**fields), trusted).key != CHAT.accept(message(), trusted).key
