@@ -16,7 +16,6 @@ from localstage.core.model import Function, Layer
 from localstage.functions import FunctionPool, PoolSettings
 
 ECHO = "def handler(event, context):\n    return event\n"
-SLEEP = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
 
 
 @dataclass

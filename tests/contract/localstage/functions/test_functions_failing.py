@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import signal
 
 import pytest
 
@@ -27,16 +25,6 @@ async def test_an_exception_is_answered_with_its_type_message_and_trace(
     assert 'app.py", line 2, in handler' in said["stackTrace"][0]
     assert caplog.messages == ["Fn failed: ValueError (make logs FUNCTION=Fn)"]
     assert "[ERROR] ValueError: a confidential text\nTraceback" in stage.log()
-
-
-async def test_the_refusal_of_an_authorizer_is_no_failure(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "localstage.functions")
-    pool = await stage.run(stage.function("def handler(event, context):\n    raise Exception('Unauthorized')\n"))
-
-    answer = await pool.invoke("Fn", b"{}")
-
-    assert answer.error == "Unhandled"
-    assert (pool.status()["Fn"].errors, caplog.messages) == (0, [])
 
 
 async def test_a_timed_out_function_is_killed_and_the_next_event_is_a_cold_start(stage: Stage) -> None:
@@ -72,17 +60,6 @@ async def test_a_process_that_ends_in_the_middle_is_an_exit_error(stage: Stage, 
     assert (answer.error, error_of(answer)) == ("Unhandled", "Runtime.ExitError")
     assert reason in json.loads(answer.payload)["errorMessage"]
     assert await answer_of(pool, False) is False
-
-
-async def test_a_process_killed_while_frozen_is_replaced_for_the_next_event(stage: Stage) -> None:
-    pool = await stage.run(stage.function("import os\ndef handler(event, context):\n    return os.getpid()\n"))
-    pid = await answer_of(pool)
-    await until(lambda: state_of(pid) == "T")
-
-    os.kill(pid, signal.SIGKILL)
-    await until(lambda: pool.status()["Fn"].environments == 0)
-
-    assert await answer_of(pool) != pid
 
 
 @pytest.mark.parametrize(
@@ -143,18 +120,3 @@ async def test_a_function_over_its_memory_is_killed(stage: Stage) -> None:
 
     assert error_of(answer) == "Runtime.ExitError"
     assert "Runtime.OutOfMemory" in stage.log()
-
-
-async def test_children_of_a_function_end_with_its_environment(stage: Stage) -> None:
-    source = """
-        import subprocess
-        def handler(event, context):
-            return subprocess.Popen(["sleep", "600"]).pid
-    """
-    pool = await stage.run(stage.function(source))
-    child = await answer_of(pool)
-    await until(lambda: state_of(child) == "T")
-
-    await pool.stop()
-
-    await until(lambda: state_of(child) in (None, "Z"))

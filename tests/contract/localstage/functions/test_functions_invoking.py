@@ -7,9 +7,7 @@ import sys
 
 import pytest
 
-from localstage.core.errors import StageError
 from tests.contract.localstage.functions.functions_harness import (
-    SLEEP,
     Stage,
     answer_of,
     error_of,
@@ -114,19 +112,6 @@ async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stag
     assert answers[-1][1] == list(range(6))
 
 
-async def test_each_mapping_has_its_own_environment(stage: Stage) -> None:
-    pool = await stage.run(stage.function(SLEEP))
-
-    mappings = ["a", "b", "a", "b", None]
-    a, b, again_a, again_b, shared = await asyncio.gather(
-        *(answer_of(pool, 0.05, dedicated_to=one) for one in mappings)
-    )
-
-    assert a == again_a
-    assert b == again_b
-    assert len({a, b, shared}) == 3
-
-
 async def test_an_idle_environment_is_frozen_until_its_next_event(stage: Stage) -> None:
     source = """
         import os, threading, time
@@ -172,18 +157,3 @@ async def test_a_cancelled_running_call_lets_the_event_finish(stage: Stage) -> N
         await asyncio.wait_for(answer_of(pool, 2), 0.02)
 
     assert await answer_of(pool, 3) == [1, 2, 3]
-
-
-async def test_after_stop_no_process_is_left_and_an_event_is_refused(stage: Stage) -> None:
-    pool = await stage.run(stage.function(SLEEP))
-    pids = await asyncio.gather(*(answer_of(pool, 0.1) for _ in range(3)))
-    running = asyncio.ensure_future(pool.invoke("Fn", b"60"))
-    await until(lambda: pool.status()["Fn"].invocations == 4 and pool.status()["Fn"].busy == 1)
-
-    await pool.stop()
-
-    assert [state_of(pid) for pid in pids] == [None] * 3
-    with pytest.raises(StageError, match="stopping"):
-        await running
-    with pytest.raises(StageError, match="stopping"):
-        await pool.invoke("Fn", b"1")

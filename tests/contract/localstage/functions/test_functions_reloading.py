@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from localstage.core.model import Layer
@@ -13,23 +12,6 @@ from tests.contract.localstage.functions.functions_harness import Stage, answer_
 async def reloaded(pool: FunctionPool, id: str = "Fn") -> None:
     """Wait until an edit has ended the idle environments."""
     await until(lambda: pool.status()[id].environments == 0)
-
-
-async def test_an_edit_does_not_fail_the_events_in_flight_or_waiting(stage: Stage) -> None:
-    source = "import time\ndef handler(event, context):\n    time.sleep(0.005)\n    return {value}\n"
-    function = stage.function(source.format(value=0))
-    pool = await stage.run(function, max_environments=2)
-
-    async def edit() -> None:
-        for value in range(1, 9):
-            await asyncio.sleep(0.06)
-            (function.code / "app.py").write_text(source.format(value=value))
-
-    answers, _ = await asyncio.gather(asyncio.gather(*(answer_of(pool) for _ in range(250))), edit())
-
-    assert set(answers) <= set(range(9))
-    while await answer_of(pool) != 8:  # noqa: ASYNC110  (the answer itself is what is waited for)
-        await asyncio.sleep(0.01)
 
 
 async def test_an_edit_of_a_layer_reaches_all_its_users(stage: Stage, tmp_path: Path) -> None:

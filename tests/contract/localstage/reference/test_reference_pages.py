@@ -68,29 +68,9 @@ async def test_a_page_loads_nothing_from_other_hosts(client: aiohttp.ClientSessi
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
 
 
-@pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "br"), ("gzip", "gzip"), ("identity", None)])
-async def test_a_file_of_the_console_is_compressed_as_its_reader_takes_it(
-    client: aiohttp.ClientSession, accepts: str, encoding: str | None
-) -> None:
-    answer = await client.get("/console/overview/lanes.js", headers={"Accept-Encoding": accepts})
-
-    assert (answer.headers.get("Content-Encoding"), answer.headers["Vary"]) == (encoding, "Accept-Encoding")
-    assert await answer.text() == (ROOT / "console" / "overview" / "lanes.js").read_text()
-
-
 @pytest.mark.parametrize("path", ["package.json", "..%2fREADME.md", "..%2fclients/typescript/build.mjs", "none.js"])
 async def test_the_console_serves_its_own_files_only(client: aiohttp.ClientSession, path: str) -> None:
     assert (await client.get(URL(f"/console/{path}", encoded=True))).status == 404
-
-
-async def test_swagger_ui_is_installed_at_the_first_request(client: aiohttp.ClientSession, packages: Packages) -> None:
-    await client.get("/docs")
-    assert packages.installs == 0
-
-    answer = await client.get("/docs/swagger-ui-bundle.js")
-
-    assert (answer.content_type, await answer.text()) == ("text/javascript", "// Swagger UI")
-    assert packages.installs == 1
 
 
 async def test_what_only_the_local_stage_tells_the_console_needs_its_secret(

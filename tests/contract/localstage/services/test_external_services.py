@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from localstage.core.errors import ServiceError
 from localstage.services import Services, external_services
 from localstage.services.services import BROKER_NODES
-from tests.contract.rabbit import Rabbit
 from tests.worlds.ports import free_port
 
 
@@ -47,12 +44,3 @@ def test_several_brokers_are_no_cluster(tmp_path: Path) -> None:
 async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
     with pytest.raises(ServiceError, match=r"such as scheme://user:password@127\.0\.0\.1:5672"):
         await external_services.check_rabbitmq("localhost:5672", "user", "password")
-
-
-async def test_an_external_broker_is_healthy_while_it_answers(rabbit: Rabbit) -> None:
-    def answers(port: int) -> Awaitable[bool]:
-        url = f"amqp://guest:guest@127.0.0.1:{port}"
-        return external_services.answers(partial(external_services.check_rabbitmq, url, "headrace", "secret"))
-
-    assert await answers(rabbit.port)
-    assert not await answers(free_port())

@@ -10,7 +10,6 @@ from urllib.request import Request, urlopen
 
 from tests.contract.emulators import Emulators
 from tests.contract.localstage.services.objects_harness import (
-    TOKEN,
     client,
     stage_of_objects,  # noqa: F401 - a fixture
 )
@@ -46,28 +45,6 @@ def test_a_signed_link_opens_its_object_alone_and_only_for_a_while(stage: Emulat
     assert opened(link(client(stage.sqs_url, "another")))[0] == 403
     time.sleep(2)
     assert opened(short)[0] == 403
-
-
-def test_a_signed_link_opens_from_a_page_in_a_browser_and_nothing_else_does(stage: Emulators) -> None:
-    """The console is on another port than S3, which is another page to a browser."""
-    page = {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate"}
-    s3 = client(stage.sqs_url)
-    s3.create_bucket(Bucket=BUCKET)
-    s3.put_object(Bucket=BUCKET, Key="exports/c/1.gz", Body=b"lines")
-    signed = link(s3, "exports/c/1.gz")
-
-    assert opened(signed, **page) == (200, b"lines")
-    for refused in (
-        signed.replace(TOKEN, "another-token"),
-        signed.replace("X-Amz-Signature=", "X-Amz-Signature=0"),
-        signed.replace("X-Amz-Signature", "signature"),
-        signed.replace("AWS4-HMAC-SHA256", "AWS4-NONE"),
-        signed.replace("%2Fs3%2Faws4_request", "%2Fsqs%2Faws4_request"),
-        f"{stage.sqs_url}/?Action=ListQueues",
-    ):
-        assert opened(refused, **page)[0] == 403
-    assert opened(signed, **page, Host="rebinding.example")[0] == 403
-    assert opened(signed, **page, Origin="http://127.0.0.1:1")[0] == 403
 
 
 def test_an_object_outlives_its_emulator(tmp_path: Path) -> None:

@@ -40,15 +40,6 @@ def put(file: Path, output: str) -> Path:
     return file
 
 
-async def test_recent_programs_of_the_machine_are_used(machine: Path) -> None:
-    rabbitmq = put_rabbitmq(machine, "3.13.7")
-    redis = put(machine / "redis-server", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0")
-
-    found = await ensure_programs([RABBITMQ, REDIS], {"PATH": "/usr/bin:/bin"})
-
-    assert found == {RABBITMQ: rabbitmq, REDIS: redis}
-
-
 async def test_an_old_program_is_used_with_a_warning_if_no_other_can_be_fetched(
     machine: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -115,16 +106,3 @@ async def test_a_list_of_packages_that_debian_did_not_sign_is_refused(
     monkeypatch.setattr(debian._Archive, "_mirror", mirror)
     with pytest.raises(MissingProgram, match="sign"):
         await debian._Archive(debian.STABLE, {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "empty")}).packages()
-
-
-async def test_the_keyring_is_taken_from_the_machines_own_archive_if_it_is_missing(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(debian, "_MACHINE", tmp_path)
-    folder = tmp_path / "empty" / "headrace" / debian.STABLE
-    folder.mkdir(parents=True)
-
-    keyring = await debian._Archive(debian.STABLE, {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "empty")})._keyring()
-
-    assert keyring.is_relative_to(folder)
-    assert keyring.stat().st_size > 10_000

@@ -13,10 +13,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from localstage.services import install
 from tests.contract.emulators import INSTALLED, Emulators, function_environment, sdk
-from tests.contract.localstage.services.dynalite_harness import WRITERS, run, running
+from tests.contract.localstage.services.dynalite_harness import WRITERS, running
 
-PAGES = 200
-BATCHES = 8
 SECONDS = 1.0
 TABLE: dict[str, Any] = {
     "TableName": "Rows",
@@ -31,26 +29,6 @@ TABLE: dict[str, Any] = {
         }
     ],
 }
-
-
-async def test_a_page_that_was_read_leaves_no_iterator_open(tmp_path: Path) -> None:
-    """An open one keeps the blocks and files that it read in memory, for as long as the stage runs."""
-    packages = await install.ensure_node_packages(INSTALLED)
-
-    counts = await asyncio.to_thread(run, "open_iterators.cjs", packages, tmp_path, PAGES)
-
-    assert counts["opened"] >= PAGES
-    assert counts["open"] == 0
-
-
-async def test_a_batch_of_a_table_does_not_wait_for_all_batches_of_another_table(tmp_path: Path) -> None:
-    """On AWS no table waits for another. Here, an import of clicks must not delay chat."""
-    packages = await install.ensure_node_packages(INSTALLED)
-
-    ended = await asyncio.to_thread(run, "turns_of_tables.cjs", packages, tmp_path, BATCHES)
-
-    assert sorted(ended) == ["Busy"] * BATCHES + ["Quiet"]
-    assert ended.index("Quiet") <= 1
 
 
 def write_until_killed(client: Any, writer: int) -> dict[str, set[str]]:

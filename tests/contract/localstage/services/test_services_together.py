@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,6 @@ import redis
 
 from localstage.core.errors import ServiceError
 from localstage.services import Endpoints, Services, external_services, install
-from localstage.services.aws import Aws
-from localstage.services.guardian import Guardian
-from localstage.services.ports import Ports
 
 ROOT = Path(__file__).resolve().parents[4]
 USER, PASSWORD = "headrace", 'se"cr\\et #1'
@@ -157,52 +152,3 @@ async def test_the_stage_outlives_a_kill_on_purpose_and_accepted_data_any_kill_o
     assert await second.start() == endpoints
     assert await asyncio.to_thread(take, endpoints.amqp_url) == b"accepted"
     await second.stop()
-
-
-_OWNER = """
-import asyncio, os, sys
-from pathlib import Path
-from localstage.services import Services
-
-async def main():
-    services = Services(Path(sys.argv[1]), broker_username="u", broker_password="p", environ=os.environ)
-    endpoints = await services.start()
-    print(endpoints.sqs_url, flush=True)
-    await asyncio.Event().wait()
-
-asyncio.run(main())
-"""
-
-
-def descendants(owner: subprocess.Popen[str]) -> list[int]:
-    return [process.pid for process in psutil.Process(owner.pid).children(recursive=True)]
-
-
-def start_owner(state: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", _OWNER, str(state)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-
-
-async def test_no_process_survives_a_killed_stage_and_no_message_in_sqs_is_lost(state: Path) -> None:
-    owner = start_owner(state)
-    assert owner.stdout is not None
-    with owner.stdout:
-        sqs = client("sqs", (await asyncio.to_thread(owner.stdout.readline)).strip())
-    queue = sqs.create_queue(QueueName="kept")["QueueUrl"]
-    sqs.send_message(QueueUrl=queue, MessageBody="accepted")
-    pids = descendants(owner)
-    assert len(pids) > 5
-
-    owner.kill()
-    owner.wait()
-    await until_gone(pids)
-
-    guardian = Guardian()
-    await guardian.start()
-    python = await install.ensure_ministack(state)
-    ports = Ports(state / "services" / "ports.json")
-    emulator = Aws(guardian, ports, state / "services" / "aws", python=python, environ=os.environ)
-    await emulator.start()
-    kept = await asyncio.to_thread(lambda: sqs.receive_message(QueueUrl=queue)["Messages"])
-    assert [message["Body"] for message in kept] == ["accepted"]
-    await emulator.stop()
-    await guardian.stop()

@@ -102,57 +102,6 @@ async def test_a_batch_leaves_the_rows_of_a_full_key_and_is_refused_if_nothing_i
     assert unprocessed(found[2]) == 0
 
 
-async def test_a_full_key_of_an_index_throttles_the_write_of_the_table(tmp_path: Path) -> None:
-    found = await outcomes(
-        tmp_path,
-        2,
-        put(*(row(f"r{number}", 0, "ann") for number in range(5))),
-        put_one(row("r9", 0, "ann")),
-        put_one(row("r9", 0)),
-        put_one(row("r8", 0, "ben")),
-        query("owner", "ann", IndexName="OwnerIndex"),
-    )
-
-    assert unprocessed(found[0]) == 3
-    assert found[1] == FULL
-    assert [isinstance(each, dict) for each in found[2:]] == [True, True, True]
-    assert isinstance(found[4], dict)
-    assert len(found[4]["Items"]) == 2
-
-
-async def test_reads_of_a_key_are_limited_and_a_batch_leaves_its_keys(tmp_path: Path) -> None:
-    """A key takes three times as many read units as write units."""
-    keys = [row("a", at) for at in range(4)]
-
-    found = await outcomes(
-        tmp_path,
-        1,
-        get(*keys, row("b", 0)),
-        get(row("a", 0)),
-        query("id", "a"),
-        query("owner", "a", IndexName="OwnerIndex"),
-        (0, "getItem", {"TableName": "Rows", "Key": row("a", 0)}),
-        query("id", "a", at=1000),
-    )
-
-    assert isinstance(found[0], dict)
-    assert found[0]["UnprocessedKeys"] == {"Rows": {"Keys": keys[3:], "ConsistentRead": True}}
-    assert found[1:3] == [FULL, FULL]
-    assert isinstance(found[3], dict)
-    assert found[4] == FULL
-    assert isinstance(found[5], dict)
-
-
-async def test_a_table_with_its_indexes_takes_forty_times_the_units_of_a_key(tmp_path: Path) -> None:
-    batches = [put(*(row(f"{batch}-{number}", 0) for number in range(25))) for batch in range(2)]
-
-    found = await outcomes(tmp_path, 1, *batches, put_one(row("another", 0)), put_one(row("another", 0), at=1000))
-
-    assert [unprocessed(each) for each in found[:2]] == [0, 10]
-    assert found[2] == "ThrottlingException"
-    assert isinstance(found[3], dict)
-
-
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [

@@ -143,20 +143,3 @@ async def test_a_bucket_gets_the_rules_of_the_next_start_and_loses_them(stage: E
 
     assert (anywhere.status, anywhere.allowed_origin) == (200, "*")
     assert (nowhere.status, nowhere.allowed_origin) == (403, None)
-
-
-@pytest.mark.parametrize("origin", [PAGE, None])
-def test_a_link_says_as_what_its_object_is_shown(stage: Emulators, bucket: str, origin: str | None) -> None:
-    s3 = client(stage.sqs_url)
-    s3.put_object(Bucket=bucket, Key="a/1.png", Body=IMAGE, ContentType="text/html")
-    shown = {"ResponseContentType": "image/png", "ResponseContentDisposition": 'inline; filename="1.png"'}
-    link = s3.generate_presigned_url("get_object", {"Bucket": bucket, "Key": "a/1.png", **shown}, 900)
-
-    answer = request("GET", link, origin=origin)
-
-    assert (answer.status, answer.body) == (200, IMAGE)
-    assert answer.headers["Content-Type"] == "image/png"
-    assert answer.headers["Content-Disposition"] == 'inline; filename="1.png"'
-    if origin:
-        assert answer.allowed_origin == PAGE
-    assert request("GET", link.replace("image%2Fpng", "text%2Fhtml"), origin=origin).status == 403

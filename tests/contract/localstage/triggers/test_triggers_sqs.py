@@ -11,7 +11,6 @@ from tests.contract.localstage.triggers.trigger_fakes import (
     OK,
     Call,
     fake_functions,  # noqa: F401 - a fixture
-    left,
     send,
     sqs_client,  # noqa: F401 - a fixture
     sqs_queue,  # noqa: F401 - a fixture
@@ -48,21 +47,6 @@ async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(
         "kind": {"stringValue": "chat", "stringListValues": [], "binaryListValues": [], "dataType": "String"},
         "raw": {"binaryValue": "AP8=", "stringListValues": [], "binaryListValues": [], "dataType": "Binary"},
     }
-
-
-async def test_successful_messages_are_deleted(sqs, queue, functions, make_trigger):
-    sent = [str(number) for number in range(25)]
-    send(sqs, queue, *sent)
-    trigger = make_trigger(queue)
-
-    await trigger.start()
-    await functions.until(lambda: len(functions.bodies) == 25)
-    await trigger.stop()
-
-    assert sorted(functions.bodies) == sorted(sent)
-    assert max(len(call.records) for call in functions.calls) <= 10
-    assert left(sqs, queue) == (0, 0)
-    assert trigger.status().records == 25
 
 
 async def test_the_maximum_concurrency_bounds_the_invocations(sqs, queue, functions, make_trigger):
