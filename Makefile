@@ -11,6 +11,11 @@ CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)')
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY") $(if $(FEATURES),LOCALSTAGE_FEATURES="$$FEATURES")
 OPS := STREAMS_FOLDER="$${LOCALSTAGE_STREAMS:-streams}" PYTHONPATH=layers/headrace $(PY) -m ops
+HEADRACE_CLI := PYTHONPATH=clients/python $(PY) -m headrace_client.cli
+# An operator's command of the client: for the stage at HEADRACE_HTTP_URL, or for the local one.
+OPERATE = export HEADRACE="$$HEADRACE_HTTP_URL" TOKEN="$$HEADRACE_TOKEN"; \
+  if [ -z "$$HEADRACE" ]; then given=$$($(PY) -m localstage env --user operator --scope ops) && eval "$$given" || exit; fi; \
+  HEADRACE_PROFILE= $(HEADRACE_CLI)
 # A mistake in a declared stream is reported here: with it, all functions of the stage would fail.
 FEATURES_FIT = $(if $(FEATURES)$(LOCALSTAGE_STREAMS)$(wildcard streams/*.py),$(OPS) features "$${FEATURES:-all}")
 RETRY_ARGS := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
@@ -172,19 +177,19 @@ soak: setup ## inject random faults under load; the seed is printed   [SECONDS=6
 ##@ Operate
 
 dead-letters: setup ## list the dead letters with their reasons   [ARGS='--reason not_json --bodies']
-	@$(OPS) dead-letters $(ARGS)
+	@$(OPERATE) dead-letters $(ARGS)
 
 redrive: setup ## move dead letters back to the retry lane   [ARGS='--stream chat --dry-run']
-	@$(OPS) redrive $(ARGS)
+	@$(OPERATE) redrive $(ARGS)
 
 discard: setup ## delete dead letters, after you typed their number   [ARGS='--reason not_json']
-	@$(OPS) discard $(ARGS)
+	@$(OPERATE) discard $(ARGS)
 
 parked: setup ## print the size of the parking queue, or return its messages to a lane   [RETURN=main|retry]
-	@$(OPS) parked $(if $(RETURN),--return "$$RETURN")
+	@$(OPERATE) parked $(if $(RETURN),--return "$$RETURN")
 
 trace: setup ## print the way of an event through the local stage, from its logs   [ID=m-1]
-	@PYTHONPATH=clients/python $(PY) -m headrace_client.cli trace -- "$$ID"
+	@$(HEADRACE_CLI) trace -- "$$ID"
 
 doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [FRIEND_TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
 	@$(OPS) doctor

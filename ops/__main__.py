@@ -12,29 +12,19 @@ import click
 
 from headrace_client.cli.checks import examine, show_findings
 from headrace_client.cli.doctor_stage import CannotTell, Finding
-from headrace_client.cli.letters import COMMANDS
 from headrace_client.cli.show import visible
 from localstage.client.errors import ClientError
 from localstage.client.make import Commands
 from ops.messages import errors_as_messages
-from ops.target import Operator, find_stage
+from ops.target import find_stage
 
 DAY = click.DateTime(["%Y-%m-%d"])
 STREAMS = ("chat", "ski", "ads")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--http-url", envvar="HEADRACE_HTTP_URL", help="HTTP API of a stage on AWS; set its token in HEADRACE_TOKEN."
-)
-@click.pass_context
-def cli(context: click.Context, http_url: str | None) -> None:
+def cli() -> None:
     """Operate a stage; by default the running local stage."""
-    context.obj = Operator(http_url, None, None)
-
-
-for command in COMMANDS:
-    cli.add_command(command)
 
 
 @cli.command()

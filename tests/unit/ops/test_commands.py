@@ -1,4 +1,4 @@
-"""The operators' commands, `python -m ops`: wrong arguments get one sentence that says what is allowed."""
+"""The operators' commands: wrong arguments get one sentence that says what is allowed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from headrace_client import Headrace
+from headrace_client.cli.commands import cli
 from headrace_client.http import checked
-from ops.__main__ import cli
+from ops.__main__ import cli as ops
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, status: int, answer: dict[str, Any]) -> list[str]:
@@ -23,7 +24,8 @@ def answered(monkeypatch: pytest.MonkeyPatch, status: int, answer: dict[str, Any
         return checked(status, None, answer)
 
     monkeypatch.setattr(Headrace, "request", request)
-    monkeypatch.setattr("ops.target.find", lambda _: ("http://127.0.0.1:1", "t"))
+    monkeypatch.setenv("HEADRACE", "http://127.0.0.1:1")
+    monkeypatch.setenv("TOKEN", "e30.e30.e30")
     return asked
 
 
@@ -72,7 +74,7 @@ def test_a_refused_filter_says_what_is_allowed(monkeypatch: pytest.MonkeyPatch) 
 def test_a_stage_with_a_mistake_in_a_declaration_is_not_started(tmp_path: Path) -> None:
     (tmp_path / "doors.py").write_text("\nSTREAM = 1\n")
 
-    result = CliRunner().invoke(cli, ["features", "all", "--streams", str(tmp_path)])
+    result = CliRunner().invoke(ops, ["features", "all", "--streams", str(tmp_path)])
 
     assert result.exit_code == 1
     assert result.output == "headrace: streams/doors.py:1: STREAM is 1; allowed: STREAM = Stream(…)\n"
