@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from headrace_client.cli.show import show_rows, visible
 from loadtest.chat import chat_generator, display
 from loadtest.chat.irc_import import import_channels
 from loadtest.chat.irc_log import IrcLogError, read_logs
@@ -196,10 +197,11 @@ def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dic
 
 
 def _show_page(plan: Plan, reader: HttpApi, console: Console) -> None:
-    """The newest page of the busiest room."""
+    """The newest page of the busiest room, as ``headrace history`` prints it."""
     said = Counter(event.room_id for stream in plan.streams for event in stream.events)
     for room, _ in said.most_common(1):
-        display.history_page(console, room, reader.room_page(room, limit=PAGE)["items"])
+        console.print(f"\n{visible(room)}", markup=False, style="bold")
+        show_rows(reader.room_page(room, limit=PAGE)["items"][::-1], ("timestamp", "username", "message"))
 
 
 def _nicks(text: str) -> str:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tools.stack_reference.markdown import code, page, paragraph, sentence, template
+from tools.stack_reference.markdown import code, rendered, sentence, template
 
-INTRO = """
-`templates/monitoring.yaml` defines the CloudWatch alarms of a stage, `templates/broker-alarms.yaml` those of each
-broker, and `template.yaml` the one that stops a deployment. For example, `DeadLettersAlarm` is on while the
-dead lane holds a record. With the parameter [`AlarmTopicArn`](parameters.md#alarmtopicarn) they notify an SNS topic.
-The [runbook](../how-to/runbook.md) says what to do about each.
-"""
 OWNERS = ("FunctionName", "TableName", "GlobalSecondaryIndexName")
 COMPARISONS = {"GreaterThanThreshold": "above", "LessThanThreshold": "below"}
 
@@ -68,10 +62,8 @@ def _facts(alarm: dict[str, Any]) -> str:
 
 def render() -> str:
     """The page."""
-    blocks = [paragraph(INTRO)]
     nested = (template(f"templates/{name}.yaml")["Resources"] for name in ("monitoring", "broker-alarms"))
     resources = {**next(nested), **next(nested), **template()["Resources"]}
-    for name, alarm in ((name, one["Properties"]) for name, one in resources.items() if "Alarm" in one["Type"]):
-        text = paragraph(f"{sentence(alarm['AlarmDescription'])} {_facts(alarm)}")
-        blocks.append(f"## {code(name)}\n\n{text}")
-    return page("Alarms", "the templates", *blocks)
+    alarms = {name: one["Properties"] for name, one in resources.items() if "Alarm" in one["Type"]}
+    said = {name: f"{sentence(alarm['AlarmDescription'])} {_facts(alarm)}" for name, alarm in alarms.items()}
+    return rendered("alarms", blocks=[f"## {code(name)}\n\n{text}" for name, text in said.items()])

@@ -5,15 +5,9 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from tools.stack_reference.markdown import ROOT, code, page, paragraph, sentence, template
+from tools.stack_reference.markdown import ROOT, code, rendered, sentence, template
 
 STAGES = ("dev", "staging", "prod", "local")
-INTRO = """
-A deployment of `template.yaml` is configured by parameters. `samconfig.toml` has a section per stage, which sets some
-of them; the others have the default of the template. For example, `make deploy STAGE_ENV=prod` deploys the stage
-`prod`, and `EventRate = "500"` in its section raises the limit of events per user. [How to deploy](../how-to/deploy.md)
-has the steps.
-"""
 
 
 def _stages() -> dict[str, dict[str, str]]:
@@ -38,7 +32,7 @@ def _accepted(parameter: dict[str, Any]) -> str:
 
 def render() -> str:
     """The page."""
-    stages, blocks = _stages(), [paragraph(INTRO)]
+    stages, blocks = _stages(), list[str]()
     for name, parameter in template()["Parameters"].items():
         default = str(parameter["Default"])
         given = {stage: values.get(name, default) for stage, values in stages.items()}
@@ -46,5 +40,5 @@ def render() -> str:
         said = f"{sentence(parameter['Description'])} {', '.join([f'Default {code(default)}', *set_to])}."
         if accepted := _accepted(parameter):
             said += f" Accepted: {accepted}."
-        blocks.append(f"## `{name}`\n\n{paragraph(said)}")
-    return page("Parameters", "template.yaml and samconfig.toml", *blocks)
+        blocks.append(f"## `{name}`\n\n{said}")
+    return rendered("parameters", blocks=blocks)

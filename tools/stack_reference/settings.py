@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from headrace.runtime import settings
 from headrace.runtime.setting_forms import Settings, accepted_form
 from headrace.stage.registry import STREAMS
-from tools.stack_reference.markdown import bullet, code, markdown, page, paragraph, sentence, template
+from tools.stack_reference.markdown import bullet, code, markdown, rendered, sentence, template
 
 LIBRARIES = {
     "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint that boto3 calls DynamoDB at; empty for AWS.",
@@ -25,13 +25,6 @@ LIBRARIES = {
     "PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts.",
 }
 """The variables of the template that libraries read."""
-INTRO = """
-Every function reads its settings from environment variables when it starts. For example, `EVENT_RATE=50` refuses what
-a user sends above 50 events per second. `template.yaml` sets the variables: those of `Globals` for all functions,
-the others per function. A variable that is missing or invalid makes the function answer every request with an error and
-log a `ConfigurationError` that names the variable and its accepted form. An empty variable counts as missing. In
-parentheses is what a variable accepts. One without a default is required.
-"""
 
 
 def _models() -> Iterator[type[Settings]]:
@@ -77,7 +70,7 @@ def _item(name: str, field: FieldInfo, meaning: str, *, is_set: bool) -> str:
 def render() -> str:
     """The page."""
     in_template, meanings, seen = _in_template(), _docstrings(), set()
-    blocks = [paragraph(INTRO)]
+    blocks = list[str]()
     for model in sorted(_models(), key=lambda model: inspect.getsourcelines(model)[1]):
         items = []
         for name, field in model.model_fields.items():
@@ -92,7 +85,7 @@ def render() -> str:
     unknown = in_template - seen - LIBRARIES.keys()
     assert not unknown, f"no settings and no library read {unknown}"
     blocks += ["## Read by libraries", "\n".join(bullet(f"`{name}`: {meaning}") for name, meaning in LIBRARIES.items())]
-    return page("Settings", "runtime/settings.py and template.yaml", *blocks)
+    return rendered("settings", blocks=blocks)
 
 
 def _variables(alias: str) -> list[tuple[str, str]]:
