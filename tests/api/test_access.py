@@ -20,9 +20,8 @@ from tests.api.conftest import Report, stage_of_examples
 from tests.api.tokens import Forger
 from tests.e2e.conftest import RunningStage
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations
-from tools.api_reference.access import CONNECT, INVALID, YES, accepted, answer, answer_to_another_user
+from tools.api_reference.access import CONNECT, INVALID, SCOPES, YES, accepted, answer, answer_to_another_user
 from tools.api_reference.examples import Example, examples, examples_of
-from tools.api_reference.scopes import SCOPES
 
 KEYS = accepted(HTTP, WEBSOCKET)
 ROUTES = {key: scopes for key, scopes in KEYS.items() if " " in key}

@@ -14,7 +14,7 @@ import pytest
 from tests.api.conftest import CASES, Report
 from tests.e2e.conftest import RunningStage
 from tests.worlds.reference import HTTP
-from tools.api_reference.scopes import SCOPES
+from tools.api_reference.access import SCOPES
 
 CALLERS = {"producer": list(SCOPES), "alice": [scope for scope in SCOPES if scope != "events:write"]}
 """A trusted producer, and a user, with all other scopes."""

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.e2e.conftest import RunningStage
-from tools.api_reference.scopes import SCOPES
+from tools.api_reference.access import SCOPES
 
 YEAR = 365 * 24 * 3600
 

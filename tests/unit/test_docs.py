@@ -60,7 +60,8 @@ def exists(page: Path, path: str) -> bool:
 @cache
 def words(pattern: str, *folders: str) -> set[str]:
     """The words of the files that match, with the parts of their paths."""
-    files = [path for each in folders for path in tracked(ROOT / each) if path.suffix in (".py", ".cjs", ".ts")]
+    kinds = (".py", ".cjs", ".ts", ".yaml")
+    files = [path for each in folders for path in tracked(ROOT / each) if path.suffix in kinds]
     files = [path for path in files if path.match(pattern)]
     files = [path for path in files if path != Path(__file__)] + COMMENTED * (pattern == "*.*")
     return {word for path in files for word in [path.stem, *path.parts, *re.findall(r"\w+", path.read_text())]}

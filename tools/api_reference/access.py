@@ -9,38 +9,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.core.caller import CONNECT_SCOPES, EVENTS_WRITE
+from tools.api_reference.texts import table
 
-INVALID = {
-    "none": "none",
-    "text": "a text that is not a JWT",
-    "expired": "expired",
-    "early": "not valid yet (`nbf`)",
-    "issuer": "of another issuer",
-    "audience": "for another application",
-    "subject": "of a subject that is not in Unicode's form NFC",
-    "unsigned": "unsigned (`alg: none`)",
-    "symmetric": "signed with the public key as an HS256 secret",
-    "key": "signed with an unknown key",
-    "claims": "with changed claims and the old signature",
-}
+SCOPES: dict[str, str] = table("scopes")
+"""What each scope allows."""
+INVALID: dict[str, str] = table("invalid_tokens")
 """Tokens that no route accepts."""
 CONNECT = "$connect"
 YES = "yes"
-OTHER_USERS = {
-    "PUT /rooms/{roomId}": "409",
-    "GET /users/{userId}/messages": "yes: what they may read",
-    "POST /ads/{adId}/clicks": "–",
-    "POST /clicks/batch": "–",
-    "POST /clicks/take-back": "–",
-    "DELETE /connections": "yes: their own",
-    "POST /erasure": "yes: their own",
-    "GET /erasure": "yes: their own",
-    "POST /export": "yes: their own",
-    "GET /export": "yes: their own",
-    "unsubscribe": "yes: their own",
-    "check": "yes: the room's error",
-    "resume": "yes: the room's error",
-}
+OTHER_USERS: dict[str, str] = table("other_users")
 """What another user gets where it is not a refusal as ``forbidden``; an ad has no owner."""
 
 OF_THE_EXAMPLE = {"POST /streams/{stream}/events": [EVENTS_WRITE], "sendEvents": [EVENTS_WRITE]}

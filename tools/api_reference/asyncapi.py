@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import yaml
+
 from headrace.api.authorizer import REFUSALS
 from headrace.api.params import names_of
 from headrace.core.caller import SUBPROTOCOL
@@ -16,11 +18,8 @@ from tools.api_reference.openapi import COMMON, VERSION
 from tools.api_reference.results import batch_schema, error_schemas, receipt_schemas, ref, result_schemas
 from tools.api_reference.routes import Declared, actions, mapping
 from tools.api_reference.schemas import Models, Schema, schema_of
-from tools.api_reference.texts import first_line, text
+from tools.api_reference.texts import FOLDER, first_line, text
 
-GATEWAY = "GatewayErrorFrame"
-"""API Gateway's own answer to a frame. It has no ``type``, and its ``requestId`` is not that of the frame."""
-GATEWAY_SAID = "A refusal of API Gateway itself, such as of a frame over the route's rate"
 PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
     "changes": (Changes, "What has changed for the user of the connection"),
@@ -34,10 +33,15 @@ def asyncapi() -> dict[str, Any]:
     """The document, with every action of every function."""
     found = actions()
     models = Models(found)
+    document: dict[str, Any] = yaml.safe_load((FOLDER / "asyncapi.yaml").read_text(encoding="utf-8"))
     schemas = {name: schema for name, schema in error_schemas().items() if name not in COMMON}
-    schemas[GATEWAY] = _gateway_schema()
-    messages = {"error": _error_message(found, schemas), "gatewayRefusal": _message(GATEWAY, GATEWAY_SAID, [])}
-    operations: dict[str, Any] = {}
+    schemas |= document["components"]["schemas"]
+    gateway = schemas["GatewayErrorFrame"]["description"].rstrip(".")
+    messages = {
+        "error": _error_message(found, schemas),
+        "gatewayRefusal": _message("GatewayErrorFrame", gateway, []),
+    }
+    operations: dict[str, Any] = document["operations"]
     clients, servers = list[str](), ["ErrorFrame"]
     for each in found:
         answer = _answer_name(each, models)
@@ -78,46 +82,16 @@ def asyncapi() -> dict[str, Any]:
     for _, discriminator, names, _ in unions.values():
         for name in names:  # generators make a type of the constant, which then has a name
             schemas[name]["properties"][discriminator]["title"] = f"{name}{discriminator.title()}"
-    channel = {
-        "address": "/",
-        "description": text("connection"),
-        "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
-        "bindings": {"ws": {"method": "GET", "bindingVersion": "0.1.0", "headers": _handshake()}},
-    }
-    # Generators make one type of each union. Apart, since a message is one of those that its channel lists.
-    frames = {
-        "address": "/",
-        "description": "The same connection, with one message for all frames of a direction.",
-        "messages": {name: _message(name, f"{said}.", []) for name, (*_, said) in unions.items()},
-    }
-    return {
-        "asyncapi": "3.0.0",
-        "info": {"title": "Headrace WebSocket API", "version": VERSION, "description": text("websocket")},
-        "defaultContentType": "application/json",
-        "servers": {
-            "local": {
-                "host": "127.0.0.1:8788",
-                "pathname": "/local",
-                "protocol": "ws",
-                "description": "The local stage",
-                "security": [{"$ref": "#/components/securitySchemes/token"}],
-            }
-        },
-        "channels": {"connection": channel, "frames": frames},
-        "operations": operations,
-        "components": {
-            "securitySchemes": {
-                "token": {
-                    "type": "httpApiKey",
-                    "in": "header",
-                    "name": "Sec-WebSocket-Protocol",
-                    "description": f"Two subprotocols: `{SUBPROTOCOL}`, and an access token.",
-                }
-            },
-            "messages": messages,
-            "schemas": dict(sorted(schemas.items())),
-        },
-    }
+    document["info"] |= {"version": VERSION, "description": text("websocket")}
+    connection, frames = document["channels"]["connection"], document["channels"]["frames"]
+    connection["description"] = text("connection")
+    connection["messages"] = {name: {"$ref": f"#/components/messages/{name}"} for name in messages}
+    refused = "|".join(sorted(REFUSALS)).replace(".", "[.]")
+    header = connection["bindings"]["ws"]["headers"]["properties"]["Sec-WebSocket-Protocol"]
+    header["pattern"] = rf"^{SUBPROTOCOL.replace('.', '[.]')}, *[^ ,]+(?:, *(?:{refused}))*$"
+    frames["messages"] = {name: _message(name, f"{said}.", []) for name, (*_, said) in unions.items()}
+    document["components"] |= {"messages": messages, "schemas": dict(sorted(schemas.items()))}
+    return document
 
 
 def _operation(action: Declared, answer: str) -> dict[str, Any]:
@@ -221,28 +195,3 @@ def _error_message(found: list[Declared], schemas: dict[str, Schema]) -> dict[st
         if each.name != "ok"
     ]
     return _message("ErrorFrame", said, refused, with_id=True)
-
-
-def _gateway_schema() -> Schema:
-    return {
-        "type": "object",
-        "description": f"{GATEWAY_SAID}.",
-        "properties": {name: {"type": "string"} for name in ("message", "connectionId", "requestId")},
-        "required": ["message", "connectionId", "requestId"],
-    }
-
-
-def _handshake() -> Schema:
-    names = "|".join(sorted(REFUSALS)).replace(".", "[.]")
-    return {
-        "type": "object",
-        "properties": {
-            "Sec-WebSocket-Protocol": {
-                "type": "string",
-                "pattern": rf"^{SUBPROTOCOL.replace('.', '[.]')}, *[^ ,]+(?:, *(?:{names}))*$",
-                "description": f"`{SUBPROTOCOL}` and the access token; the server picks the first. Pages add the "
-                "names of refusals: for a refused token, the connection opens with the name that says why.",
-            }
-        },
-        "required": ["Sec-WebSocket-Protocol"],
-    }

@@ -5,71 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tools.api_reference.texts import table
 from tools.python_client.operations import snake
 
 Node = Mapping[str, Any]
-COMMANDS = {
-    "ads clicks": "listAdClicks",
-    "ads stats": "getAdStats",
-    "ads take-back": "takeBackClicks",
-    "ads top": "listTopAds",
-    "ads user": "listUserClicks",
-    "attachments": "listAttachments",
-    "dead-letters": "listDeadLetters",
-    "discard": "discardDeadLetters",
-    "erase": "eraseUser",
-    "erasure": "getErasure",
-    "export": "exportOwnUser getOwnExport",
-    "history": "listMessages",
-    "online": "listOnline",
-    "parked": "countParkedMessages returnParkedMessages",
-    "react": "reactToMessage",
-    "reactions": "listReactions",
-    "redrive": "redriveDeadLetters",
-    "replies": "listReplies",
-    "retention": "getRoom changeRoom",
-    "send": "sendMessage",
-    "ski day": "getSkierDay",
-    "ski day-vertical": "getDayVertical",
-    "ski days": "listSkiedDays",
-    "ski hours": "countRidesByHour",
-    "ski lift": "countLiftRides",
-    "ski resorts": "listResorts",
-    "ski rides": "countRides",
-    "ski seasons": "listSeasons",
-    "ski skiers": "countSkiers",
-    "ski statistics": "getStatistics",
-    "ski take-back": "takeBackRides",
-    "ski vertical": "getVertical",
-    "status": "getStatus",
-    "stream events": "listEvents",
-    "stream list": "listStreams",
-    "stream send": "sendEvents",
-    "stream top": "getEventTop",
-    "stream window": "getEventWindow",
-    "unreact": "takeReactionBack",
-    "window": "getWindow",
-}
+COMMANDS: dict[str, str] = table("commands")
 """The operations of the HTTP API that each command asks."""
-NO_COMMAND = {
-    "Users do these in an app": (
-        "listInvitations listBlockedUsers unblockUser blockUser createRoom openDirectRoom "
-        "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
-        "closeOwnConnections eraseOwnUser getOwnErasure editMessage deleteMessage listVersions"
-    ),
-    "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
-    "A part of what `window` shows": "countActiveUsers getSeries",
-    "A part of what `stream window` shows": "countActiveEventUsers getEventSeries",
-    "`stream events` asks this with `--user`": "listUserEvents",
-    "Code generators ask this": "describeStream",
-    "Another path of what `ski skiers` asks": "countSkiersByDay",
-    "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",
-    "`send` asks this with `--attach`": "startUpload",
-    "Load balancers and monitors ask this, with curl": "getHealth",
-    "A rare step, which [a how-to](../how-to/access-and-secrets.md#end-a-users-connections) shows with curl": (
-        "listConnections closeConnections"
-    ),
-}
+NO_COMMAND: dict[str, str] = table("without_command")
 """Why operations have no command."""
 SENDERS = {"sendMessage": "send", "sendMessages": "send", "startUpload": "upload", "listAttachments": "attachments"}
 SENDERS |= {"sendEvents": "stream"}
@@ -84,29 +26,7 @@ class Frame(NamedTuple):
     command: str = ""
 
 
-FRAMES = {
-    "sendMessage": Frame("Rooms.send", 'frame("sendMessage")'),
-    "sendBatch": Frame("over_websocket", "send"),
-    "sendEvents": Frame("Connection.request", 'frame("sendEvents")'),
-    "editMessage": Frame("Connection.request", 'frame("editMessage")'),
-    "deleteMessage": Frame("Connection.request", 'frame("deleteMessage")'),
-    "react": Frame("Connection.request", 'frame("react")'),
-    "unreact": Frame("Connection.request", 'frame("unreact")'),
-    "sendSignal": Frame("Rooms.signal", "signal"),
-    "follow": Frame("StreamFollower", "stream().follow", "stream events --follow"),
-    "unfollow": Frame("Connection.request", "stream().follow"),
-    "subscribe": Frame("Rooms.follow", "follow", "tail"),
-    "check": Frame("Rooms.check", "check"),
-    "resume": Frame("Rooms.follow", "follow", "tail"),
-    "unsubscribe": Frame("Rooms.unfollow", "follow"),
-    "history": Frame("Rooms.follow", 'frame("history")', "tail"),
-    "ping": Frame("Connection.request", 'frame("ping")'),
-    "authenticate": Frame("Rooms", "Headrace", "tail"),
-    "pushMessages": Frame("Rooms.follow", "follow", "tail"),
-    "pushChanges": Frame("Rooms.follow_user", "followUser"),
-    "pushEvents": Frame("StreamFollower", "stream().follow", "stream events --follow"),
-    "pushSignal": Frame("Rooms", 'on("signal")'),
-}
+FRAMES = {name: Frame(**has) for name, has in table("frames").items()}
 
 
 def rows(http: Node, tag: str) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+
+import yaml
 
 from headrace.core.fields import AcceptedLane
 from headrace.core.times import is_canonical
@@ -11,6 +12,7 @@ from tools.api_reference.examples import event_of, examples_of, receipt_of
 from tools.api_reference.names import event_name
 from tools.api_reference.routes import Declared, error_kinds, mapping
 from tools.api_reference.schemas import REF, Models, Schema, schema_of
+from tools.api_reference.texts import FOLDER
 
 MESSAGE = {"type": "string", "description": "The message of the error."}
 
@@ -107,60 +109,8 @@ def receipt_schemas(route: Declared) -> dict[str, Schema]:
     }
 
 
-def error_schema() -> Schema:
-    """The one error shape of both protocols."""
-    return {
-        "type": "object",
-        "description": "Why a request or an event is refused.",
-        "properties": {
-            "code": ref("ErrorCode"),
-            "message": {"type": "string", "description": "One sentence for people; it may change."},
-            "details": {"type": "array", "items": ref("FieldError")},
-            "retryAfter": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "Seconds after which the same request may succeed; only with `rate_limited` and "
-                "`unavailable`.",
-            },
-            "correlationId": {
-                "type": "string",
-                "description": "The id of the request in the logs; only where the whole request or frame is refused.",
-            },
-        },
-        "required": ["code", "message", "details"],
-    }
-
-
 def error_schemas() -> dict[str, Schema]:
     """The schemas of an error, and of the bodies with which a function or API Gateway refuses a request."""
-    detail: dict[str, Any] = {
-        "type": "object",
-        "description": "What is wrong with one field.",
-        "properties": {
-            "field": {"type": "string", "description": "The field that is wrong."},
-            "message": {"type": "string", "description": "What is wrong with it."},
-            "got": {"description": "What came, cut to 64 characters."},
-            "allowed": {"type": "string", "description": "What is accepted."},
-        },
-        "required": ["field", "message"],
-    }
-    refused = {
-        "type": "object",
-        "description": "Why a request is refused.",
-        "properties": {"error": ref("Error"), "message": MESSAGE},
-        "required": ["error", "message"],
-    }
-    gateway = {
-        "type": "object",
-        "description": "A refusal of API Gateway itself, which did not call a function.",
-        "properties": {"message": {"type": ["string", "null"]}},
-        "required": ["message"],
-    }
-    codes = [mapping(kind).code for kind in error_kinds()]
-    return {
-        "ErrorCode": {"type": "string", "enum": codes, "description": "Why, for programs."},
-        "Error": error_schema(),
-        "FieldError": detail,
-        "Refused": refused,
-        "GatewayRefusal": gateway,
-    }
+    found: dict[str, Schema] = yaml.safe_load((FOLDER / "errors.yaml").read_text(encoding="utf-8"))
+    found["ErrorCode"]["enum"] = [mapping(kind).code for kind in error_kinds()]
+    return found

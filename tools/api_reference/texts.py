@@ -1,15 +1,20 @@
-"""The texts that are in no docstring: ``texts.md`` has a section for each area, and for each status."""
+"""What is in no docstring: ``texts.md`` has a section for each area and each status, ``tables.yaml`` has tables."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parent
 
 
 @cache
 def _sections() -> dict[str, str]:
-    text = (Path(__file__).parent / "texts.md").read_text()
+    text = (FOLDER / "texts.md").read_text()
     found = re.split(r"^# (.+)\n", text, flags=re.M)
     return {title: " ".join(body.split("\0")).strip() for title, body in zip(found[1::2], found[2::2], strict=True)}
 
@@ -26,3 +31,14 @@ def text(title: str, missing: str | None = None) -> str:
 def first_line(title: str) -> str:
     """The first paragraph of a section, in one line."""
     return " ".join(text(title).split("\n\n")[0].split())
+
+
+@cache
+def _tables() -> Any:
+    return yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))
+
+
+def table(name: str) -> dict[str, Any]:
+    """The table of that name."""
+    found: dict[str, Any] = _tables()[name]
+    return found

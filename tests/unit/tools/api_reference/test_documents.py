@@ -19,10 +19,10 @@ from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
 from tests.worlds.requests import Context
 from tools.api_reference.__main__ import generated
+from tools.api_reference.access import SCOPES
 from tools.api_reference.examples import Example, examples
 from tools.api_reference.names import event_name
 from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
-from tools.api_reference.scopes import SCOPES
 
 # `schemas/3.0.0-without-$id.json` of the npm package @asyncapi/specs 6.11.1 (Apache-2.0), one definition a line.
 ASYNCAPI_SCHEMA = json.loads((Path(__file__).parent / "asyncapi-3.0.0.json").read_text())
