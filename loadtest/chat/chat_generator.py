@@ -5,10 +5,14 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
-from loadtest.chat.chat_texts import ODD, OPENERS, PLACES, REPLIES, ROOMS, STORY, TIMES, USERS
+import yaml
+
 from loadtest.client.chat_events import ChatEvent, iso, uuid7
 
+TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 MESSAGES = 2_000
 LONGEST = 4_096  # bytes of UTF-8: the platform's limit of one text
 MEAN_PAUSE = 11.0  # seconds between two messages of one room
@@ -31,31 +35,32 @@ def generate(messages: int = MESSAGES) -> Conversation:
     ends = datetime.now(UTC).replace(microsecond=0)
     run = f"{ends:%Y%m%d-%H%M%S}"
     rng = random.Random(run)
-    names = list(ROOMS)
+    rooms, users = TEXTS["rooms"], TEXTS["users"]
+    names = list(rooms)
     events = []
     for moment in _moments(rng, ends, messages):
         name = rng.choices(names, weights=range(len(names), 0, -1))[0]
-        user, other = rng.sample(USERS, 2)
-        thing, thing2 = rng.sample(ROOMS[name], 2)
+        user, other = rng.sample(users, 2)
+        thing, thing2 = rng.sample(rooms[name], 2)
         words = {"thing": thing, "thing2": thing2, "other": other}
-        words |= {"place": rng.choice(PLACES), "time": rng.choice(TIMES)}
+        words |= {"place": rng.choice(TEXTS["places"]), "time": rng.choice(TEXTS["times"])}
         message_id = uuid7(moment, rng.getrandbits(74))
         events.append(ChatEvent(f"{name}-{run}", message_id, iso(moment), user, _text(rng, words)))
-    return Conversation(run, USERS, tuple(events))
+    return Conversation(run, tuple(users), tuple(events))
 
 
 def _text(rng: random.Random, words: dict[str, str]) -> str:
     chance = rng.random()
     if chance < ODD_ONES:
-        return rng.choice(ODD).replace("{other}", words["other"])
+        return str(rng.choice(TEXTS["odd"])).replace("{other}", words["other"])
     if chance < ODD_ONES + STORIES:
         return _story(rng, words)
-    return rng.choice(OPENERS if chance > 1 - OPENINGS else REPLIES).format(**words)
+    return str(rng.choice(TEXTS["openers" if chance > 1 - OPENINGS else "replies"])).format(**words)
 
 
 def _story(rng: random.Random, words: dict[str, str]) -> str:
     """A long text; one in four has exactly the maximum length in bytes."""
-    story = "".join(part.format(**words) for part in STORY)
+    story = "".join(part.format(**words) for part in TEXTS["story"])
     if rng.random() >= 0.25:
         return story.rstrip()
     text = (story * 12).encode()[:LONGEST].decode(errors="ignore")
@@ -64,7 +69,7 @@ def _story(rng: random.Random, words: dict[str, str]) -> str:
 
 def _moments(rng: random.Random, end: datetime, count: int) -> list[datetime]:
     """``count`` distinct times in order, all before ``end``."""
-    span = min(timedelta(seconds=MEAN_PAUSE * count / len(ROOMS)), LONGEST_TALK)
+    span = min(timedelta(seconds=MEAN_PAUSE * count / len(TEXTS["rooms"])), LONGEST_TALK)
     micros = span // timedelta(microseconds=1)
     offsets = sorted(rng.sample(range(1, micros + 1), count))
     return [end - timedelta(microseconds=micros - offset + 1) for offset in offsets]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from loadtest.chat.analytics_check import AnalyticsCheck
-from loadtest.chat.chat_texts import REPLIES
+from loadtest.chat.chat_generator import TEXTS
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import in_history
 from loadtest.checker.readback import Without, drain_and_read
@@ -23,6 +23,7 @@ from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
 
+REPLIES: list[str] = TEXTS["replies"]
 JOINED, MAKER = "JOIN", "loadtest-maker"
 RECENT = 1_000
 """How many of the last senders the questions ask for."""

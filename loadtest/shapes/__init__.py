@@ -1,1 +1,1 @@
-"""Shapes of load, declared as data: ``catalog`` has all of them."""
+"""Shapes of load, declared as data: ``shapes.yaml`` has all of them."""
