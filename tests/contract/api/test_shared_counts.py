@@ -75,18 +75,6 @@ def test_the_counts_of_an_inactive_sender_expire(redis_node: RedisNode) -> None:
     assert all(0 < client.ttl(key) <= EXPIRE_SECONDS for key in keys)
 
 
-def test_one_typing_signal_of_a_user_passes_in_a_room_in_all_environments(redis_node: RedisNode) -> None:
-    redis_node.start()
-    connect(redis_node.settings, 1.0).flushall()
-    limiters = [
-        RateLimiter(RateSettings(), SharedCounts(RedisCache.of(redis_node.settings)), lambda: 1000.0) for _ in range(4)
-    ]
-
-    passed = [each.admit(ALICE, 1, Meter(), "typing", room)[0] for room in ("kitchen", "hall") for each in limiters]
-
-    assert passed == [1, 0, 0, 0] * 2
-
-
 def test_a_synchronization_without_the_cache_fails(redis_node: RedisNode) -> None:
     shared = of(redis_node)
     redis_node.kill()

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from headrace.core.times import SystemClock
@@ -62,26 +60,6 @@ def test_a_small_pool_sends_each_connection_its_frames_in_order(gateway: HttpSer
     expected = [b"%d.%d" % (batch, part) for batch in range(3) for part in (1, 2)]
     assert frames_by_connection(gateway) == {f"c{number}=": expected for number in range(100)}
     assert gateway.connections <= 8
-
-
-def test_a_request_is_signed_as_botocore_signs_it(
-    gateway: HttpServer, pusher: MakePusher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = pusher()
-    made.deliver([Push("AbC-_9=", ['{"text":"grüße"}'.encode()])], 10)
-    (request,) = gateway.received
-
-    ours = AWSRequest("POST", f"http://127.0.0.1:{gateway.port}{request.path}", data=request.body)
-    ours.context["timestamp"] = request.headers["x-amz-date"]
-    ours.headers["X-Amz-Date"] = request.headers["x-amz-date"]
-    ours.headers["X-Amz-Security-Token"] = KEYS.token
-    botocore = SigV4Auth(KEYS, "execute-api", "us-east-1")
-    canonical = botocore.canonical_request(ours)
-    signature = botocore.signature(botocore.string_to_sign(ours, canonical), ours)
-
-    assert request.path == "/dev/@connections/AbC-_9%3D"
-    assert request.headers["authorization"].endswith(f"Signature={signature}")
-    assert request.headers["x-amz-security-token"] == KEYS.token
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import EXISTS, Store, Table
+from headrace.storage.ports import EXISTS, Store
 from tests.contract.played_store import Played
 from tests.contract.tables import MESSAGES, TABLE, item, made, scan
 from tests.fakes.storage import MemoryStore
@@ -94,10 +94,6 @@ def test_a_row_that_is_there_stays_and_others_are_stored(parts: tuple[Store, Row
     assert outcomes == [EXISTS if number in (1, 2) else None for number in range(60)]
     assert [row["text"] for row in rows()].count("late") == 58
     assert {row["text"] for row in rows() if row["timestampSk"] == "00001"} == {"first"}
-
-
-def test_putting_no_items_succeeds(parts: tuple[Store, Rows]) -> None:
-    assert parts[0].put_many(TABLE, []) == []
 
 
 def test_an_item_that_the_table_refuses_is_poison_and_others_are_stored(parts: tuple[Store, Rows]) -> None:
@@ -208,14 +204,6 @@ def test_an_unavailable_table_costs_a_bounded_number_of_calls(played: Callable[.
 
     assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
     assert len(parts.calls) <= 8
-
-
-def test_a_table_that_does_not_exist_is_unavailable(dynalite: str) -> None:
-    store = DynamoStore(writing_client())
-
-    (outcome,) = store.put_many(Table("Nowhere", TABLE.key), [item(1)])
-
-    assert isinstance(outcome, StoreUnavailable)
 
 
 def test_without_a_service_the_table_is_unavailable(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:

@@ -10,11 +10,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace.api.params import AnyBody, Params
-from headrace.api.router import Api, Handler, Reply, Request, Route, connection_handler, frame_handler, http_handler
+from headrace.api.router import Api, Reply, Request, Route, connection_handler, frame_handler, http_handler
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError, Forbidden, NotFound, RateLimited, StoreUnavailable
 from headrace.runtime.aws import AwsError
-from headrace.runtime.observability import LogThrottle, logger
+from headrace.runtime.observability import LogThrottle
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import FUNCTIONS, app
 from tests.worlds.senders import NOW
@@ -82,21 +82,6 @@ def test_a_route_gets_its_own_names_of_parameters_whatever_the_template_calls_th
 
     assert json.loads(answers[0]["body"]) == {"skier": "7", "route": "GET /skiers/{skier}/vertical"}
     assert (answers[1]["statusCode"], json.loads(answers[1]["body"])["error"]["details"][0]["field"]) == (400, "skier")
-
-
-def test_a_path_that_was_decoded_into_another_route_is_a_404() -> None:
-    """Its function would act on a room that the client did not name."""
-    key = "PUT /rooms/{roomId}/members/{userId}"
-    called: list[object] = []
-    router = http_handler(Api({key: Route(lambda *each: called.append(each) or {})}, lambda: None, CLOCK))
-    parts = {"pathParameters": {"roomId": "r", "userId": "fred"}}
-
-    split, plain = (
-        router(http_event(key) | parts | {"rawPath": path})["statusCode"]
-        for path in ("/rooms/r%2Fmembers%2Ffred", "/rooms/r/members/fred")
-    )
-
-    assert (split, plain, len(called)) == (404, 200, 1)
 
 
 def test_the_status_is_the_routes_unless_the_function_sets_another() -> None:
@@ -170,23 +155,6 @@ def test_every_route_declares_its_scopes_parameters_and_answer(function: str) ->
             assert TypeAdapter(route.answer).json_schema(), key
             assert ("{" in key) <= (route.path is not None or route.body is AnyBody), key
             assert route.scopes is None or route.scopes, key
-
-
-@pytest.mark.parametrize(
-    ("router", "event"),
-    [(http_handler, http_event()), (connection_handler, frame_event("GET /x")), (frame_handler, frame_event("GET /x"))],
-    ids=["http", "connection", "frame"],
-)
-def test_every_log_line_of_a_request_has_its_correlation_id(
-    router: Callable[..., Handler], event: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    """Operators' routes, ``$connect`` and ``$disconnect`` once had none."""
-    logger.set_correlation_id(None)
-
-    router(Api({"GET /x": Route(failing(StoreUnavailable("no table")))}, lambda: None, CLOCK))(event)
-
-    assert logger.get_correlation_id() == "r-7"
-    assert "GET /x failed: no table" in caplog.text
 
 
 def test_a_missing_setting_is_logged_counted_and_not_answered(

@@ -12,8 +12,6 @@ from headrace.core.envelope import Envelope
 from headrace.core.errors import BrokerUnavailable
 from headrace.core.times import iso
 from headrace.delivery.backlog import (
-    FRESH_SECONDS,
-    LATE_SECONDS,
     SHARE_SECONDS,
     BacklogLimit,
     BacklogReports,
@@ -23,7 +21,7 @@ from headrace.runtime.observability import Meter
 from tests.fakes.clock import FixedClock
 from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.senders import CHAT, NOW, caller, message, sender
-from tests.worlds.write_path import BATCH_POST, CLOCK, ROOM_POST, WritePath, frame_event, http_event, rabbit_event
+from tests.worlds.write_path import CLOCK, ROOM_POST, WritePath, frame_event, http_event, rabbit_event
 
 LIMIT = 30
 IMPORTER = caller("importer", "events:write")
@@ -89,24 +87,6 @@ def test_producers_are_refused_before_users(wait: float, producers: int, users: 
     assert (stage.refused("events:write"), stage.refused("chat:write")) == (producers, users)
 
 
-def test_each_stream_has_its_own_backlog_and_its_worst_queue_counts() -> None:
-    stage = Stage()
-    stage.late(50, "persist.chat.0")
-    stage.late(3, "persist.chat.1")
-
-    assert (stage.refused("events:write"), stage.refused("events:write", stream="ski")) == (10, 0)
-
-
-def test_a_wait_that_is_not_shared_again_counts_no_longer() -> None:
-    stage = Stage()
-    stage.late(50)
-    assert stage.refused("events:write")
-
-    stage.clock.advance(FRESH_SECONDS)
-
-    assert not stage.refused("events:write")
-
-
 def test_a_wait_counts_while_the_batch_that_shared_it_is_stored() -> None:
     stage = Stage()
     stage.store(1, 5.0, waited=2.0)  # opens connections
@@ -117,25 +97,6 @@ def test_a_wait_counts_while_the_batch_that_shared_it_is_stored() -> None:
     assert stage.waits.read(["chat"]) == {"chat": 25.0}
     stage.clock.advance(1)
     assert stage.waits.read(["chat"]) == {"chat": 0.0}
-
-
-def test_waits_are_read_once_a_second() -> None:
-    stage = Stage()
-    stage.refused()
-    stage.waits.write("persist.chat.0", 50)
-    calls = stage.cache.calls
-
-    assert [stage.refused("events:write") for _ in range(100)] == [0] * 100
-    assert stage.cache.calls == calls
-    stage.clock.advance(SHARE_SECONDS)
-    assert stage.refused("events:write")
-
-
-def test_a_cold_start_reads_no_waits() -> None:
-    stage = Stage()
-    stage.late(50)
-
-    assert BacklogLimit(stage.waits, ("chat",), LIMIT).refusal("chat", IMPORTER, 1, Meter()) is None
 
 
 def test_without_the_cache_nothing_is_refused() -> None:
@@ -170,32 +131,6 @@ def test_the_wait_is_of_a_new_event_and_not_the_age_of_the_oldest() -> None:
 
     assert stage.waits.read(["chat", "ski"]) == {"chat": 60.0, "ski": 0.0}
     assert stage.refused("events:write")
-
-
-def test_later_batches_count_more_than_earlier_ones() -> None:
-    stage = Stage()
-    stage.ready = 200
-    stage.store(1, 1.0, waited=0.1)
-    stage.reports.begin("persist.chat.0", 200, LATE_SECONDS)
-    for seconds in (1.0, *[10.0] * 8):
-        stage.reports.end("persist.chat.0", 200, seconds)
-
-    stage.store(200, 10.0, waited=5.0)
-
-    assert stage.waits.read(["chat"])["chat"] == pytest.approx(20, abs=0.2)
-
-
-def test_the_broker_is_not_asked_while_events_are_in_time() -> None:
-    stage = Stage()
-
-    for _ in range(3):
-        stage.store(200, 1.0, waited=LATE_SECONDS - 0.01)
-
-    assert not stage.asked
-    stage.store(200, 1.0, waited=LATE_SECONDS)
-    assert not stage.asked, "the rate is not known yet"
-    stage.store(200, 1.0, waited=LATE_SECONDS)
-    assert stage.asked == ["persist.chat.0"]
 
 
 @pytest.mark.parametrize("lost", ["broker", "cache"])
@@ -258,20 +193,6 @@ def test_a_refused_request_says_what_happened_and_when_to_retry() -> None:
     )
     assert body["results"][0]["messageId"] == "m-1"
     assert not stage.path.published()
-
-
-def test_each_event_of_a_batch_is_refused_with_its_id() -> None:
-    stage = Stage()
-    stage.late(31)
-    events = [message(messageId=f"m-{number}") for number in range(3)]
-
-    answer = stage.path.post(BATCH_POST, http_event({"events": events}, scope="events:write"))
-    results = json.loads(answer["body"])["results"]
-
-    assert (answer["statusCode"], answer["headers"]["retry-after"]) == (429, "1")
-    assert [(each["messageId"], each["error"]["code"]) for each in results] == [
-        (f"m-{number}", "rate_limited") for number in range(3)
-    ]
 
 
 @pytest.mark.parametrize("action", ["sendMessage", "sendBatch", "editMessage", "deleteMessage", "react", "unreact"])

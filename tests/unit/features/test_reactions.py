@@ -13,7 +13,6 @@ from headrace.core.errors import (
     Forbidden,
     InvalidEvent,
     NotFound,
-    PoisonRecord,
     StoreThrottled,
     StoreUnavailable,
 )
@@ -24,10 +23,8 @@ from headrace.features.reactions import counts as reactions
 from headrace.features.reactions.accepting import MOST_REACTIONS
 from headrace.features.reactions.counts import SHOWN_VALUES
 from headrace.features.reactions.reactors import list_reactions
-from headrace.streams.chat.message_row import SHOWN_REACTIONS
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.positions import STORED_AT
-from headrace.streams.chat.stream import UNCHECKED
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.message_changes import CHANGES
 from tests.worlds.requests import request_of
@@ -66,17 +63,6 @@ def test_a_reaction_is_in_the_message_and_in_a_live_frame_once() -> None:
     assert [texts for _, texts in world.copies.pushed()] == [["hello"], ["hello"]]
     row = world.row(message)
     assert row[STORED_AT] == iso(world.clock.now())  # readers of positions find it again
-
-
-def test_a_reaction_that_is_taken_back_leaves_nothing_on_the_message_but_the_time() -> None:
-    world, message = stored()
-    world.put(world.reaction("alice", message, "👍").event)
-    world.clock.advance(1)
-    world.put(world.reaction("alice", message).event)
-
-    row = world.row(message)
-    assert [name for name in SHOWN_REACTIONS if name in row] == ["reactionsAt"]
-    assert row["reactionsAt"] == iso(world.clock.now())  # a follower sees that something is new
 
 
 def test_a_message_that_comes_after_its_reactions_is_never_seen_without_them() -> None:
@@ -124,18 +110,6 @@ def test_of_two_that_count_at_once_the_one_that_read_earlier_does_not_win() -> N
     world.put(world.reaction("carol", message, "👎").event)
 
     assert shown(world, message) == {"👍": 2, "👎": 1}
-
-
-def test_a_count_that_changes_nothing_writes_nothing() -> None:
-    world, message = stored()
-    event = world.reaction("alice", message, "👍").event
-    world.put(event)
-    row = world.row(message)
-    world.clock.advance(1)
-
-    world.put(event)
-
-    assert world.row(message) == row
 
 
 def test_a_slow_count_does_not_win_over_a_later_reaction_that_changed_nothing() -> None:
@@ -215,16 +189,6 @@ def test_an_edit_or_deletion_is_pushed_though_what_follows_it_fails(monkeypatch:
     assert [texts for _, texts in world.copies.pushed()] == [["hello"], [text]]
     assert world.put(change, reaction) == [None, None]
     assert shown(world, message) == ({"👍": 1} if text else {})
-
-
-def test_reactions_to_a_message_that_is_not_stored_leave_one_row_for_each_user() -> None:
-    world = ChangeWorld()
-    message = world.message("bob", "late", age=60)
-    for number in range(5):
-        world.clock.advance(1)
-        world.put(world.reaction("alice", message, f"v{number}").event)
-
-    assert len(rows(world)) == 1
 
 
 def test_a_count_reads_a_limited_number_of_reactions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,25 +280,6 @@ def test_a_message_takes_a_thousand_reactions_and_few_values_that_it_does_not_sh
     assert isinstance(error, Conflict)
     assert [(each.field, each.got) for each in error.details] == [("value", "v99")]
     assert world.admit("bob", world.reaction("bob", message, "v00")) is None
-
-
-def test_a_right_that_cannot_be_read_is_checked_before_the_reaction_is_stored() -> None:
-    world, message = stored(age=1)
-    world.store.down = world.memberships.down = True
-    events = []
-    for user in ("bob", "carol"):
-        reaction = world.reaction(user, message, "👍")
-        assert world.admit(user, reaction) is None
-        assert UNCHECKED in reaction.event
-        events.append(reaction.event)
-    world.store.down = world.memberships.down = False
-    world.clock.advance(60)
-
-    refused = [each.reason for each in world.put(*events) if isinstance(each, PoisonRecord)]
-
-    assert refused == ["not_allowed"]
-    assert shown(world, message) == {"👍": 1}
-    assert not [row for row in rows(world) if UNCHECKED in row]
 
 
 @pytest.mark.parametrize(

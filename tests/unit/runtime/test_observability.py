@@ -12,11 +12,9 @@ import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 
-from headrace.core.envelope import decode
 from headrace.runtime import observability
-from headrace.runtime.observability import NAMESPACE, LogThrottle, Meter, logger
+from headrace.runtime.observability import NAMESPACE, LogThrottle, Meter
 from headrace.runtime.settings import ObserveSettings
-from tests.worlds.write_path import ROOM_POST, WritePath, frame_event, http_event
 
 
 def test_repeated_reports_are_let_through_once_in_five_seconds_with_their_count() -> None:
@@ -50,32 +48,6 @@ def test_counts_become_one_metric_line_per_set_of_dimensions(capsys: pytest.Capt
     assert sorted((line["lane"], line["Accepted"]) for line in lines) == [("main", [3.0]), ("retry", [1.0])]
     assert all(line["stream"] == "chat" for line in lines)
     assert meter.lines == {}
-
-
-@pytest.mark.parametrize("protocol", ["frame", "http"])
-def test_log_lines_have_the_id_that_travels_with_the_event(protocol: str) -> None:
-    logger.set_correlation_id(None)
-    write_path = WritePath()
-    if protocol == "frame":
-        write_path.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
-    else:
-        write_path.post(ROOM_POST, http_event({"message": "hello"}, room="kitchen"))
-
-    (body,) = write_path.broker.bodies()
-    assert logger.get_correlation_id() == decode(body).correlation_id == "r-1"
-
-
-def test_an_unstored_event_is_logged_with_its_correlation_id(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(observability, "_throttle", LogThrottle())
-    write_path = WritePath()
-    write_path.frame("sendMessage", frame_event({"roomId": "kitchen", "message": "hello"}))
-    write_path.store.down = True
-
-    write_path.persist(*write_path.broker.bodies())
-
-    assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]
 
 
 def test_a_line_stays_whole_in_lambda_whatever_ids_a_sender_chooses(capsys: pytest.CaptureFixture[str]) -> None:

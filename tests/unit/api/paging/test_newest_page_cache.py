@@ -79,19 +79,6 @@ def test_the_newest_page_of_a_busy_room_costs_one_cache_call_and_no_read() -> No
     assert room.cache.calls == calls + 6
 
 
-def test_a_room_that_was_not_read_for_a_minute_costs_no_cache_call() -> None:
-    room = Room(60)
-    room.page()
-    room.clock.advance(61)
-    calls = room.cache.calls
-
-    first = room.page()
-    assert room.cache.calls == calls
-
-    assert room.page() == room.page() == first
-    assert room.cache.calls > calls
-
-
 def test_the_number_of_rooms_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.api.paging.newest_page_cache.REMEMBERED", 3)
     cache = MemoryCache(FixedClock(START))

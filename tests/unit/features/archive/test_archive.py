@@ -180,28 +180,6 @@ def test_a_large_object_is_rewritten_only_if_a_line_of_it_is_replaced(
     assert stage.replayed() == stage.rows
 
 
-def test_a_row_that_changes_often_in_a_batch_has_one_line(stage: Stage) -> None:
-    for number in range(100):
-        stage.put("a", f"text {number}")
-    stage.archive()
-
-    assert stage.texts() == ["text 99"]
-
-
-def test_a_folder_without_changes_is_not_read_when_others_are_tidied(stage: Stage) -> None:
-    stage.put("a", "hello")
-    stage.archive()
-    stage.tidy()
-    stage.put("b", "later", "2026-11-28T00")
-    stage.archive()
-    (first,) = (name for name in stage.objects.objects if not name.startswith(NEW))
-    stage.objects.objects[first] = b"is not read"
-
-    stage.tidy()
-
-    assert stage.objects.objects[first] == b"is not read"
-
-
 def test_a_tidier_waits_while_another_one_works(stage: Stage) -> None:
     stage.put("a", "first")
     stage.archive()

@@ -111,13 +111,6 @@ def test_eleven_attachments_are_too_many_and_a_join_has_none() -> None:
     assert caught.value.details[0].field == "attachments"
 
 
-def test_a_file_that_is_named_stays_as_long_as_its_message_can_wait(world: World) -> None:
-    name = world.upload()
-
-    assert world.errors(accepted(attachment())) == [None]
-    assert world.files.states == {name: "waiting"}
-
-
 def test_a_message_that_is_sent_again_does_not_take_the_file_of_a_stored_one_back(world: World) -> None:
     name, message = world.upload(), accepted(attachment())
     world.errors(message)

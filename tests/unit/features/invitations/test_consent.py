@@ -86,18 +86,6 @@ def test_declining_a_direct_room_again_has_the_same_answer(world: RoomWorld) -> 
     assert ("bob", room) not in world.memberships.rows
 
 
-def test_the_answer_to_an_invitation_has_its_role(world: RoomWorld) -> None:
-    """It said ``member``, and joining gave ``owner``."""
-    first = world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
-    again = world.ok("mallory", "PUT", "trap/members/bob")
-
-    assert again == first
-    assert (first["role"], first["joinedAt"]) == ("owner", None)
-    assert [each["role"] for each in world.ok("bob", "GET", "bob/invitations")["items"]] == ["owner"]
-    assert world.ok("mallory", "PUT", "trap/members/bob", {"role": "member"})["role"] == "member"
-    assert world.ok("bob", "PUT", "trap/members/bob")["role"] == "member"
-
-
 def test_an_open_room_makes_no_acquaintance(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "hall", OPEN)
     for user in ("mallory", "bob"):
@@ -159,18 +147,6 @@ def test_a_block_looks_to_the_blocked_user_as_if_the_other_did_not_answer(world:
         return [re.sub(rf"{user}|direct:\w+", "…", json.dumps(each)) for each in found]
 
     assert answers("bob") == answers("carol")
-
-
-def test_others_can_invite_a_user_whom_a_blocked_inviter_has_invited(world: RoomWorld) -> None:
-    world.bring("mallory", "trap", "carol")
-    world.ok("mallory", "PUT", "trap/members/carol", {"role": "owner"})
-    world.ok("bob", "PUT", "bob/blocked/mallory")
-    world.ok("mallory", "PUT", "trap/members/bob")
-
-    world.ok("carol", "PUT", "trap/members/bob")
-
-    assert world.invited_to() == ["trap"]
-    assert world.ok("bob", "PUT", "trap/members/bob")["joinedAt"]
 
 
 def test_a_user_who_left_for_good_is_not_added_again(world: RoomWorld) -> None:

@@ -11,7 +11,7 @@ from headrace.core.envelope import Envelope
 from headrace.features.operations.dead_letter import REASONS
 from headrace.features.operations.dead_letters import SCAN_HOLD
 from headrace.queues.ports import RetryRecord
-from tests.unit.delivery.test_persister import POISON, envelope, event
+from tests.unit.delivery.test_persister import POISON
 from tests.unit.template_stack import ROOT
 from tests.worlds.dead_letters import ROUTES, Dead
 from tests.worlds.reference import violations
@@ -48,15 +48,6 @@ def test_a_list_says_that_letters_are_missing_while_others_hold_them(dead: Dead)
 
     answer = dead.list()
     assert (answer["complete"], answer["count"]) == (True, len(POISON))
-
-
-def test_a_record_that_validates_now_is_listed_as_storable(dead: Dead) -> None:
-    dead.bury(RetryRecord(envelope(event("1"), event("2"))))
-
-    (item,) = dead.list()["items"]
-
-    assert (item["reason"], item["message"]) == ("storable", "it would be stored now")
-    assert (item["stream"], item["events"], item["correlationId"]) == ("chat", 2, "c-1")
 
 
 def test_what_anybody_may_have_written_into_a_letter_is_checked_before_it_is_shown(dead: Dead) -> None:

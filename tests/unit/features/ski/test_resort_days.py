@@ -37,28 +37,6 @@ def confirmed() -> SkiWorld:
     return world
 
 
-def test_a_day_is_read_twice_for_any_number_of_queries() -> None:
-    world = SkiWorld()
-    stored(world, 1, 2)
-    for number in range(100, 140):
-        stored(world, number)
-        assert skiers(world) == number - 100 + 3
-        world.clock.advance(1)
-
-    assert world.index.reads == 2 * SHARDS
-
-
-def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> None:
-    world = confirmed()
-    world.counts.down = True
-    before = world.resorts.calls
-    for number in range(20):
-        stored(world, 100 + number)
-        world.clock.advance(0.1)
-
-    assert world.resorts.calls - before == 1
-
-
 def test_counts_expire_with_the_first_of_their_rides() -> None:
     world = confirmed()
     row = world.store.rows(RIDES.table)[0]

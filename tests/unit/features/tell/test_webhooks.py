@@ -153,20 +153,6 @@ def test_a_receiver_that_only_fails_for_half_a_day_is_switched_off_and_loses_not
     assert stage.queue.records == stage.dead.records == []
 
 
-def test_a_short_outage_switches_nothing_off_however_many_events_fail() -> None:
-    stage = Stage()
-    stage.answer = lambda _: BROKEN
-    for number in range(500):
-        stage.tell(f"e{number}")
-    stage.pass_time(3600)
-    assert not stage.switch.row.is_off
-
-    stage.answer = lambda _: SENT
-    stage.pass_time(24 * 3600, 600)
-    assert set(stage.sent) == {f"e{number}" for number in range(500)}
-    assert stage.switch.row == SwitchState()
-
-
 def test_a_receiver_that_refuses_some_events_is_not_switched_off() -> None:
     stage = Stage()
     stage.answer = lambda id_: Answer(400, "HTTP 400") if id_.startswith("bad") else SENT

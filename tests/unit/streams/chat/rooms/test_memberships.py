@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.times import iso, micros_of
-from headrace.streams.chat.rooms.memberships import Change, Membership, fold, membership_event
-from tests.fakes.chat import MemoryMemberships
+from headrace.streams.chat.rooms.memberships import Membership, fold, membership_event
 
 START = 1_763_719_258_000_000
 SPAN = 12
@@ -62,30 +60,6 @@ def test_intervals_are_in_order_never_overlap_and_only_the_last_may_be_open(log:
         assert one.left_at is not None
         assert one.joined_at < one.left_at <= after.joined_at
     assert all(each.left_at is None or each.joined_at < each.left_at for each in intervals)
-
-
-@given(events, st.randoms(use_true_random=False), st.integers(1, 3))
-def test_events_that_come_late_repeated_or_reordered_give_the_same_membership(
-    log: list[tuple[str, int, str]], shuffle: random.Random, times: int
-) -> None:
-    """P3, P8."""
-    again = log * times
-    shuffle.shuffle(again)
-
-    def membership_of_order(order: list[tuple[str, int, str]]) -> Membership:
-        memberships = MemoryMemberships()
-        for kind, moment, event_id in order:
-            memberships.add(
-                Change(
-                    user_id="bob",
-                    room_id="kitchen",
-                    kind="join" if kind == "join" else "leave",
-                    event=membership_event(at(moment), event_id),
-                )
-            )
-        return memberships.get("bob", "kitchen")
-
-    assert membership_of_order(again).intervals == membership_of_order(log).intervals == fold(*sets(log))
 
 
 @given(events)

@@ -43,14 +43,6 @@ def test_p12_a_members_room_is_shown_to_users_who_were_ever_in_it(world: RoomWor
     assert world.refused("carol", "GET", "kitchen") == (403, "forbidden")
 
 
-def test_an_open_room_is_shown_to_every_caller(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "hall", {**OPEN, "name": "Hall"})
-
-    shown = world.ok("carol", "GET", "hall")
-
-    assert (shown["name"], shown["topic"], shown["membership"]) == ("Hall", None, None)
-
-
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_a_room_that_does_not_exist_is_not_found(world: RoomWorld, method: str) -> None:
     assert world.refused("alice", method, "nowhere", {}) == (404, "not_found")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.times import Interval
-from tests.worlds.room_world import DIRECT, GROUP, OLD, OPEN, RoomWorld, caller
+from tests.worlds.room_world import DIRECT, GROUP, OLD, OPEN, RoomWorld
 from tests.worlds.senders import NOW
 
 
@@ -113,17 +113,3 @@ def test_only_current_readers_of_a_room_see_its_members(world: RoomWorld) -> Non
     )
     status, answer = world.request("carol", "GET", "nowhere/members")
     assert (status, answer["error"]["code"]) == (404, "not_found")
-
-
-def test_read_scopes_follow_memberships_at_once(world: RoomWorld) -> None:
-    """P12."""
-    world.ok("alice", "PUT", "kitchen", GROUP)
-    joined = world.bring("alice", "kitchen", "bob")["joinedAt"]
-    assert world.access.read_scope(caller("bob"), "kitchen").intervals == (Interval(joined, None),)
-    world.clock.advance(1)
-
-    left = world.ok("alice", "DELETE", "kitchen/members/bob")["leftAt"]
-
-    scope = world.access.read_scope(caller("bob"), "kitchen")
-    assert (scope.intervals, scope.is_open) == ((Interval(joined, left),), False)
-    assert world.access.read_scope(caller("bob"), "nowhere").intervals is None
