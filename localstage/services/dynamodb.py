@@ -13,6 +13,7 @@ _PRELOADS = (
     "aborted_requests",
     "failed_conditions",
     "known_parameters",
+    "limits",
     "projections",
     "grouped_writes",
     "own_machine",

@@ -101,3 +101,34 @@ def test_an_attribute_that_an_index_lacks_is_refused(emulators: Emulators, more:
         client.close()
 
     assert read["Items"] == [{"id": {"S": "a"}}]
+
+
+OPERATORS = " OR ".join(["#id = :v"] * 151)
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("KeyConditionExpression has more than 4096 bytes", {"KeyConditionExpression": "#id = :" + "v" * 4090}),
+        ("FilterExpression has more than 300 operators", {"FilterExpression": OPERATORS}),
+        ("the key :v is empty", {"ExpressionAttributeValues": {":v": {"S": ""}}}),
+        ("the key id has more than 2048 bytes", {"ExclusiveStartKey": {"id": {"S": "я" * 1025}}}),
+    ],
+)
+def test_a_call_beyond_the_limits_of_dynamodb_is_refused(
+    emulators: Emulators, message: str, call: dict[str, Any]
+) -> None:
+    """dynalite takes it, so a mistake of a function would show on AWS only."""
+    with pytest.MonkeyPatch.context() as patch:
+        function_environment(patch, emulators.dynamodb_url)
+        client = sdk("dynamodb")
+    query = {
+        "KeyConditionExpression": "#id = :v",
+        "ExpressionAttributeNames": {"#id": "id"},
+        "ExpressionAttributeValues": {":v": {"S": "a"}},
+    }
+
+    with pytest.raises(ClientError, match=message):
+        client.query(TableName="Rows", **{**query, **call})
+
+    client.close()

@@ -11,7 +11,6 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient, AwsError, call
 from headrace.storage.dynamodb.direct import CONDITION_FAILED, send_directly
-from headrace.storage.dynamodb.limits import check_call
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -49,9 +48,7 @@ class DynamoClient:
         Raises:
             ConditionFailed: the write's condition does not hold.
             StoreUnavailable: no response in time; StoreThrottled: too many calls now.
-            ValueError: DynamoDB would refuse the parameters; nothing is sent.
         """
-        check_call(parameters)
         try:
             return call(operation, **parameters)
         except AwsError as error:
