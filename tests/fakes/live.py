@@ -56,10 +56,10 @@ class MemoryRoomLog:
     def _append(self, room_id: str, batch: Batch) -> Appended:
         tag_key, log_key, marker = (room_key(kind, room_id) for kind in ("tag", "log", "live"))
         follows, log, mark = self._cache.get_many([tag_key, log_key, marker])
-        self._cache.delete_many([newest_page(room_id)])
+        self._cache.forget(newest_page(room_id))
         self._cache.set_many({tag_key: (batch.tag.encode(), TAG_MILLISECONDS / 1000)})
         if (mark == NONE and channel_user(room_id) is None) or not batch.frames:
-            self._cache.delete_many([log_key])
+            self._cache.forget(log_key)
         else:
             kept: list[LoggedFrame] = pickle.loads(log) if log and follows else []
             kept = kept or [LoggedFrame((follows or b"").decode(), 0, "[]")]
@@ -76,7 +76,7 @@ class MemoryRoomLog:
         newest, log = self._cache.get_many([tag_key, log_key])
         if newest is None:
             made = new_tag()
-            self._cache.delete_many([log_key])
+            self._cache.forget(log_key)
             self._cache.set_many({tag_key: (made.encode(), TAG_MILLISECONDS / 1000)})
             return Since(made)
         if newest.decode() == tag:

@@ -161,10 +161,10 @@ class MemoryCache:
                 self._set(key, value, seconds)
         return added
 
-    def delete_many(self, keys: Sequence[str]) -> None:
+    def forget(self, key: str) -> None:
+        """Delete an entry, as scripts do."""
         self._call()
-        for key in keys:
-            self._entries.pop(key, None)
+        self._entries.pop(key, None)
 
     def clear(self) -> None:
         """Delete all entries, as a restarted cache does."""

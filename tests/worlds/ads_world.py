@@ -112,7 +112,7 @@ class AdsWorld:
             ranges,
             CursorSigner(b"k" * 32),
             CLICKS.table,
-            Analytics(ADS, scanner, self.cache, self.clock, sleep=self.clock.advance),
+            Analytics(ADS, scanner, self.cache, self.clock),
         )
         return http_handler(Api(routes_of("read_ads"), lambda: services, self.clock))
 

@@ -69,7 +69,7 @@ class SlotWorld:
         scanner = Scanner(self.columns, "Messages", self.clock, parallel=1)
         number = shards or self.shards
         stream = CHAT.with_time_shards(Shards(write=number, read=number))
-        return Analytics(stream, scanner, self.cache, self.clock, sleep=self.clock.advance)
+        return Analytics(stream, scanner, self.cache, self.clock)
 
     def row(self, at: int, user: str = "u0", room: str = "r0", message_id: str = "m0", expires: int = 0) -> Row:
         """A row at ``at`` microseconds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from headrace.api.paging.newest_page_cache import newest_page
@@ -22,11 +24,12 @@ ROOM = "{caf\u00e9} }{ \u2615"
 
 
 class Subject:
-    """A log and its cache."""
+    """A log and its cache; ``lose`` deletes a key of it."""
 
-    def __init__(self, cache: Cache, log: RoomLog) -> None:
+    def __init__(self, cache: Cache, log: RoomLog, lose: Callable[[str], object]) -> None:
         self.cache = cache
         self.log = log
+        self.lose = lose
 
     def append(self, *items: str, room: str = ROOM, is_logged: bool = True) -> str:
         """The tag of an appended batch with one frame for each of ``items``."""
@@ -43,12 +46,16 @@ class Subject:
 def subject(request: pytest.FixtureRequest) -> Subject:
     if request.param == "memory":
         memory = MemoryCache()
-        return Subject(memory, MemoryRoomLog(memory))
-    node: RedisNode = request.getfixturevalue("redis_node")
+        return Subject(memory, MemoryRoomLog(memory), memory.forget)
+    return in_redis(request.getfixturevalue("redis_node"))
+
+
+def in_redis(node: RedisNode) -> Subject:
     node.start()
-    connect(node.settings, 1.0).flushall()
+    client = connect(node.settings, 1.0)
+    client.flushall()
     cache = RedisCache.of(node.settings)
-    return Subject(cache, RedisRoomLog(cache))
+    return Subject(cache, RedisRoomLog(cache), client.delete)
 
 
 def test_what_was_appended_after_a_tag_is_read_in_order(subject: Subject) -> None:
@@ -83,9 +90,9 @@ def test_a_log_with_a_missing_frame_is_read_only_behind_it(subject: Subject, rea
     if reason == "without subscribers":
         subject.cache.set_many({live_marker(ROOM): (NONE, 60)})
     if reason == "lost":
-        subject.cache.delete_many([redis.room_key("tag", ROOM)])
+        subject.lose(redis.room_key("tag", ROOM))
     missing = subject.append('["missing"]', is_logged=reason != "not logged")
-    subject.cache.delete_many([live_marker(ROOM)])
+    subject.lose(live_marker(ROOM))
     subject.append('["after"]')
 
     assert subject.since(before) is None
@@ -104,10 +111,7 @@ def test_the_log_of_a_users_channel_is_kept_without_subscribers(subject: Subject
 
 
 def test_a_long_log_drops_its_older_half(redis_node: RedisNode) -> None:
-    redis_node.start()
-    connect(redis_node.settings, 1.0).flushall()
-    cache = RedisCache.of(redis_node.settings)
-    subject, items = Subject(cache, RedisRoomLog(cache)), f'["{"x" * 10_000}"]'
+    subject, items = in_redis(redis_node), f'["{"x" * 10_000}"]'
     tags = [subject.append(items) for _ in range(LOG_BYTES // len(items) + 1)]
 
     found = [subject.since(tag) for tag in tags]
@@ -117,9 +121,7 @@ def test_a_long_log_drops_its_older_half(redis_node: RedisNode) -> None:
 
 
 def test_a_log_says_whether_it_failed_a_moment_ago(redis_node: RedisNode) -> None:
-    redis_node.start()
-    cache = RedisCache.of(redis_node.settings)
-    subject = Subject(cache, RedisRoomLog(cache))
+    subject = in_redis(redis_node)
     subject.append("[]")
     before = subject.log.is_unavailable
     redis_node.kill()

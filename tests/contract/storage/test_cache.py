@@ -48,15 +48,6 @@ def test_set_values_are_read_under_any_keys_in_any_slots(subject: Subject) -> No
     assert found == [*(bytes([number, 0, 255]) for number in range(20)), None]
 
 
-def test_deleted_values_are_gone_and_a_second_delete_succeeds(subject: Subject) -> None:
-    subject.cache.set_many({"a": (b"1", 60)})
-
-    subject.cache.delete_many(["a", "b"])
-    subject.cache.delete_many(["a", "b"])
-
-    assert subject.cache.get_many(["a"]) == [None]
-
-
 def test_a_value_expires_after_its_time_to_live(subject: Subject) -> None:
     subject.cache.set_many({"short": (b"1", 0.05)})
     subject.cache.set_many({"long": (b"1", 60)})
@@ -81,7 +72,6 @@ def test_add_many_adds_only_missing_keys(subject: Subject) -> None:
 
 def test_a_call_without_keys_returns_no_values(subject: Subject) -> None:
     assert subject.cache.get_many([]) == []
-    subject.cache.delete_many([])
     subject.cache.set_many({})
     assert subject.cache.add_many({}) == []
 

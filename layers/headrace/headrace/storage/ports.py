@@ -216,9 +216,6 @@ class Cache(Protocol):
         Of several concurrent callers one succeeds.
         """
 
-    def delete_many(self, keys: Sequence[str]) -> None:
-        """Delete the values of ``keys``."""
-
 
 class Commands(Protocol):
     """Runs commands of Redis, for data structures and scripts that :class:`Cache` does not cover.

@@ -61,9 +61,6 @@ class RedisCache:
         )
         return [answer is not None for answer in answers]
 
-    def delete_many(self, keys: Sequence[str]) -> None:
-        self.run([("DEL", key) for key in keys])
-
     def run(self, commands: Sequence[Command]) -> list[Any]:
         """See :class:`~headrace.storage.ports.Commands`. For 5 s after a failed call, every call fails at once."""
         if not commands:

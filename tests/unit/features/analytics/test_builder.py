@@ -1,8 +1,7 @@
-"""Slots are built once, within the time of a request, with or without a cache."""
+"""Slots are built within the time of a request, and what was read is kept."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,41 +9,9 @@ import pytest
 
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
-from headrace.features.analytics import builder, generations, scanner
-from headrace.features.analytics.time_slots import HOUR, MINUTE, Slot
+from headrace.features.analytics import builder, scanner
+from headrace.features.analytics.time_slots import MINUTE
 from tests.worlds.slot_world import HOUR_QUERY, NOW, answer, reads, request_of, total, world_with
-
-
-def test_of_two_concurrent_queries_only_one_reads_the_table() -> None:
-    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 30)))
-    second: list[int] = []
-    waits: list[float] = []
-
-    def other() -> None:
-        reader = replace(world.reader(), sleep=waits.append)
-        second.append(total(world, reader=reader))
-
-    world.actions = [lambda: None] * 12 + [other]
-    first = reads(world, lambda: total(world))
-
-    assert second == [29]
-    assert sum(waits) <= builder.WAIT_SECONDS + 0.001
-    assert first > 0
-
-
-def test_p10_after_a_bounded_wait_for_another_builder_rows_are_read() -> None:
-    """The result is not stored in the cache."""
-    world = world_with(NOW - times.MINUTE)
-    hour = (NOW - times.HOUR) // times.SECOND
-    slot = Slot(hour - hour % HOUR, HOUR)
-    world.cache.set_many({f"builder:{generations.slot_aggregate('chat', slot)}": (b"1", 10)})
-    waits: list[float] = []
-    reader = replace(world.reader(), sleep=waits.append)
-
-    assert total(world, reader=reader) == 1
-    assert sum(waits) == pytest.approx(builder.WAIT_SECONDS)
-    assert builder.WAIT_SECONDS < 0.25
-    assert not [key for key in world.cache._entries if key.startswith("slot:chat:60")]
 
 
 def test_after_a_timeout_the_next_query_continues_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:

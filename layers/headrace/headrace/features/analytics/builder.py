@@ -1,10 +1,10 @@
-"""Builds missing slots: short ones from rows, longer ones from shorter ones; one builder at a time for each hour."""
+"""Builds missing slots: short ones from rows, longer ones from shorter ones."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -17,9 +17,6 @@ from headrace.features.analytics.scanner import Found, Reading, Scanner
 from headrace.features.analytics.slot_cache import SlotCache, SlotState
 from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, TEN_SECONDS, Slot, Span
 
-WAIT_SECONDS = 0.2
-"""How long to wait for other builders in all: less than the delay that the cache may cause (P10)."""
-_POLL_SECONDS = 0.02
 YOUNG_SECONDS = {TEN_SECONDS: 0, MINUTE: 6 * HOUR, TEN_MINUTES: DAY}
 DENSE = 1000
 """Slots of these steps that are built for a longer slot are kept while they are young, or with at least so many events.
@@ -64,14 +61,7 @@ class Builder:
     deadline.
     """
 
-    def __init__(
-        self,
-        scanner: Scanner,
-        window: Window,
-        requested: Sequence[SlotState],
-        deadline: float,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, scanner: Scanner, window: Window, requested: Sequence[SlotState], deadline: float) -> None:
         self._scanner = scanner
         self._scope = window.request.scope
         self._window = window.request.window
@@ -81,11 +71,7 @@ class Builder:
         self._tail = window.tail
         self._now = window.tail.now // times.SECOND
         self._deadline = deadline
-        self._sleep = sleep
-        self._claimed: set[int] = set()
-        self._foreign: set[int] = set()
         self._prepared = 0
-        self._waits = int(WAIT_SECONDS / _POLL_SECONDS)
         self._chunk = FIRST_CHUNK
         self._reading: _Chunk | None = None
         self._read: Found = {}
@@ -99,7 +85,6 @@ class Builder:
         if self._reading is not None:
             self._reading.reading.end()
         self._slots.flush()
-        self._slots.release(self._claimed)
 
     def slots(self) -> Iterator[tuple[Slot, Aggregate]]:
         """Every slot, in order."""
@@ -119,7 +104,7 @@ class Builder:
         return self._tail.span if self._tail.found is None else None
 
     def _prepare(self) -> None:
-        """Find the missing parts of the next batch, claim those to build here, and get their tokens."""
+        """Find the missing parts of the next batch, and get their tokens."""
         if self._reading is not None:
             self._finish()  # the tail: nothing was missing from the batch before
         batch = self._batch()
@@ -128,7 +113,6 @@ class Builder:
             # Before the parts are read: a later change of a part then changes this token too.
             self._slots.begin(level)
             level = self._expand(level)
-        self._claim(batch)
         unread = _unread(batch)
         self._slots.begin([state for state in unread if state.token is None])
         self._ahead = deque(state.slot for state in unread)
@@ -162,18 +146,6 @@ class Builder:
                 state.parts = found
         return [part for state in missing for part in state.parts if not part.found]
 
-    def _claim(self, batch: Sequence[SlotState]) -> None:
-        """Claim the hours of what must be read; wait for those that another builder claimed, but not for long."""
-        shared = [state for state in _unread(batch) if not state.is_cut]
-        self._claimed |= self._slots.claim({_hour(state.slot) for state in shared} - self._claimed)
-        others = [state for state in shared if _hour(state.slot) not in self._claimed]
-        while others and self._waits and not self._slots.is_unavailable:
-            self._waits -= 1
-            self._sleep(_POLL_SECONDS)
-            self._slots.refresh(others)
-            others = [state for state in others if not state.found]
-        self._foreign = {_hour(state.slot) for state in others}
-
     def _aggregate(self, state: SlotState) -> Aggregate:
         """The aggregate of a slot; one that was built is kept, if it may be."""
         slot = state.slot
@@ -191,8 +163,6 @@ class Builder:
             made.mark(slot)
         else:
             made = self._counted(slot)
-            if _hour(slot) in self._foreign:
-                state.token = None
         if state.token is not None and self._is_worth_keeping(slot, made):
             self._slots.keep(state, state.token, made)
         return made
@@ -251,7 +221,3 @@ def _is_missing_day(state: SlotState) -> bool:
 def _unread(batch: Sequence[SlotState]) -> list[SlotState]:
     """The missing slots whose rows must be read."""
     return [state for top in batch for state in top.missing() if not state.parts]
-
-
-def _hour(slot: Slot) -> int:
-    return slot.start - slot.start % HOUR

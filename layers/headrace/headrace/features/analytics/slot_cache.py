@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import TypeVar
 
 from headrace.core import times
@@ -24,12 +23,10 @@ from headrace.features.analytics.generations import (
     slot_generation,
 )
 from headrace.features.analytics.requests import WindowRequest
-from headrace.features.analytics.time_slots import HOUR, Slot
+from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
 
-BUILDER_SECONDS = 10.0
-"""How long the claim of a builder that crashed keeps others waiting."""
 STORE_BYTES = 1_000_000
 MEMORY_BYTES = 16_000_000
 """The size of the aggregates in memory, as encoded; decoded, they take up to ten times as much."""
@@ -160,17 +157,6 @@ class SlotCache:
         if waiting:
             self._attempt(lambda: self._cache.set_many(waiting))
 
-    def claim(self, hours: Collection[int]) -> set[int]:
-        """Those of ``hours`` (their starts) that the caller builds; another environment builds the others."""
-        entries = {self._builder(hour): (b"1", BUILDER_SECONDS) for hour in hours}
-        added = self._attempt(lambda: self._cache.add_many(entries)) if hours else []
-        return set(hours) if added is None else set(compress(hours, added))
-
-    def release(self, hours: Collection[int]) -> None:
-        """Give up the claim to these hours."""
-        if hours:
-            self._attempt(lambda: self._cache.delete_many([self._builder(hour) for hour in hours]))
-
     def _attempt(self, call: Callable[[], T]) -> T | None:
         """The result of ``call``; ``None`` if the cache is unavailable."""
         if self.is_unavailable:
@@ -219,10 +205,6 @@ class SlotCache:
 
     def _key(self, slot: Slot) -> str:
         return slot_aggregate(self._scope.name, slot, self._scope.narrowed)
-
-    def _builder(self, hour: int) -> str:
-        """The cache key of the lock for building the shortest slots of an hour."""
-        return f"builder:{self._key(Slot(hour, HOUR))}"
 
 
 def _token(known: SlotState) -> bytes | None:

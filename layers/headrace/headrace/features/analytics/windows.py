@@ -48,7 +48,6 @@ class Analytics:
     scanner: Scanner
     cache: Cache
     clock: Clock
-    sleep: Callable[[float], None] = time.sleep
     _local: LocalAggregates = field(default_factory=LocalAggregates)
     _merged: BoundedDict[Key, Aggregate] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
     _tails: BoundedDict[tuple[Scope, Span], Tail] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
@@ -56,7 +55,7 @@ class Analytics:
     def series(self, request: WindowRequest, deadline: float) -> dict[str, Any]:
         """Counts and unique users per step of the window."""
         window = self._window(request)
-        with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
+        with Builder(self.scanner, window, window.known, deadline) as builder:
             points = responses.series_points(request, chain(builder.slots(), builder.tail()))
         return {**responses.frame(request, window.tail.now), "step": request.step, "points": points}
 
@@ -67,7 +66,7 @@ class Analytics:
         window = self._window(request, request.step)
         whole = request.scope.nothing()
         shaped: list[tuple[int, T]] = []
-        with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
+        with Builder(self.scanner, window, window.known, deadline) as builder:
             for start, found in responses.by_step(request, chain(builder.slots(), builder.tail())):
                 whole.merge(found)
                 shaped.append((start, shape(found)))
@@ -83,7 +82,7 @@ class Analytics:
         runs = [] if whole is not None else [list(run) for _, run in groupby(known, lambda each: each.slot.step)]
         held = [self._held(request, run) for run in runs]
         missing = [each for run, found in zip(runs, held, strict=True) if found is None for each in run]
-        with Builder(self.scanner, window, missing, deadline, self.sleep) as builder:
+        with Builder(self.scanner, window, missing, deadline) as builder:
             parts = (part for _, part in builder.slots())
             merged: list[Aggregate] = []
             for run, found in zip(runs, held, strict=True):
