@@ -7,6 +7,7 @@ change, and are never cached. How long a room keeps its messages is cached for `
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from headrace.core.room_shards import shard_count
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.retention import AS_STAGE, KnownRetentions, Retention
+from headrace.streams.chat.rooms.retention import AS_STAGE, RETENTION_SECONDS, Retention
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -134,7 +135,8 @@ class CachedRooms:
     def __init__(self, rooms: RoomTable, limit: int = 10_000, seconds: Callable[[], float] = time.time) -> None:
         self.table = rooms
         self._cached: BoundedDict[str, Room] = BoundedDict(limit)
-        self._retentions = KnownRetentions(limit, seconds)
+        self._retentions: BoundedDict[str, tuple[Retention, float]] = BoundedDict(limit)
+        self._seconds = seconds
 
     def cached(self, room_id: str) -> Room | None:
         """The room if it is cached. Does not read the table."""
@@ -169,15 +171,15 @@ class CachedRooms:
 
     def learn(self, room_id: str, retention: Retention) -> None:
         """Remember how long a room keeps messages, which was read elsewhere just now."""
-        self._retentions.learn(room_id, retention)
+        self._retentions[room_id] = retention, self._seconds()
 
     def known_retention(self, room_id: str) -> Retention:
         """How long a room keeps messages as far as it is known, without reading."""
-        return self._retentions.known(room_id)
+        return self._retentions.get(room_id, (AS_STAGE, 0.0))[0]
 
     def retention(self, room_id: str) -> Retention:
         """How long a room keeps messages, at most ``RETENTION_SECONDS`` ago; longer if the table is unavailable."""
-        return self._retentions.recent([room_id], lambda _: [self.table.get(room_id)], or_old=True)[room_id]
+        return self.retentions([room_id])[room_id]
 
     def retentions(self, room_ids: Collection[str]) -> dict[str, Retention]:
         """The :meth:`retention` of each room, in one read."""
@@ -195,7 +197,18 @@ class CachedRooms:
             return dict.fromkeys(room_ids, AS_STAGE)
 
     def _recent(self, room_ids: Collection[str], *, or_old: bool) -> dict[str, Retention]:
-        return self._retentions.recent(room_ids, lambda old: self.table.get_many(old).values(), or_old=or_old)
+        """Raises StoreUnavailable if what is old cannot be read; with ``or_old``, only if it was never read."""
+        now = self._seconds()
+        times = {room_id: self._retentions.get(room_id, (AS_STAGE, math.inf))[1] for room_id in room_ids}
+        old = [room_id for room_id, at in times.items() if not 0 <= now - at < RETENTION_SECONDS]
+        try:
+            for room_id, room in (self.table.get_many(old) if old else {}).items():
+                # One that is missing is not looked up for each page either.
+                self.learn(room_id, AS_STAGE if room is None else room.retention)
+        except StoreUnavailable:
+            if not or_old or math.inf in times.values():
+                raise
+        return {room_id: self.known_retention(room_id) for room_id in room_ids}
 
 
 class RoomAccess:
