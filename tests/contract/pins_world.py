@@ -18,7 +18,7 @@ from headrace.delivery.records import rows_of
 from headrace.delivery.row_writer import Batch
 from headrace.queues.names import persist_queues
 from headrace.services import live, messages, rooms
-from headrace.stage import chosen, registry
+from headrace.stage import chosen
 from headrace.streams.chat.message_row import place_of
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import Room
@@ -55,12 +55,12 @@ def play() -> None:
         status, before = http(event)["statusCode"], table.message(*place_of(message))
         found = [each for body in broker.bodies() for each in rows_of(body, {"chat": TABLE}).rows]
         batch = Batch((each.kind, each.item) for each in found)
-        batch.run(registry.hooks_before())
+        batch.run(chosen.made("before"))
         table.put_many(batch.items)
-        batch.run(registry.hooks_after())
+        batch.run(chosen.made("after"))
         assert {*batch.reasons} <= {None}
         if before is None:
-            for complete in registry.completes():
+            for complete in chosen.parts("complete", chosen.FEATURES):
                 complete(message)
         after = table.message(*place_of(message)) or message
         told = next(filter(None, (tell(before or {}, after) for tell in chosen.parts("told"))), "")
@@ -70,8 +70,8 @@ def play() -> None:
     found: dict[str, Any] = {"by an owner": pin("PUT", early), "by a member": pin("DELETE", early, "bob")}
     found |= {"taken back": pin("DELETE", early), "before the message": pin("PUT", late)}
     (pins,) = ([each] for each in chosen.FEATURES if each.name == "pins")
-    sources = [source for sources in chosen.parts("sources", pins) for source in sources("alice", None)]
+    sources = chosen.made("sources", pins, "alice", None)
     found["exported"] = [what for each in sources for page, _ in each(None) for what, _ in page]
     target = Target("alice", None, "", "erased", "")
-    erased = [part for steps in chosen.parts("steps", pins) for step in steps() for part in step(target)]
+    erased = [part for step in chosen.made("steps", pins) for part in step(target)]
     print(json.dumps({**found, "erased": [each for each in erased if each[1]]}))

@@ -14,6 +14,7 @@ from headrace.features.reactions import storing as reactions
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KIND as REACTION
 from headrace.stage import registry
+from headrace.stage.chosen import FEATURES, made, parts
 from tests.worlds.change_world import ChangeWorld
 
 
@@ -40,8 +41,8 @@ def changed(world: ChangeWorld) -> dict[str, Any]:
 
 
 def test_the_rows_of_features_are_checked_and_applied_by_their_hooks(world: ChangeWorld) -> None:
-    assert [kind for kind, _ in registry.hooks_before()] == [EDIT.name, REACTION.name]
-    assert [kind for kind, _ in registry.hooks_after()] == ["chat", EDIT.name, REACTION.name, "ski"]
+    assert [kind for kind, _ in made("before")] == [EDIT.name, REACTION.name]
+    assert [kind for kind, _ in made("after")] == ["chat", EDIT.name, REACTION.name, "ski"]
 
 
 def test_what_is_kept_beside_a_message_is_removed_with_it(world: ChangeWorld) -> None:
@@ -60,7 +61,7 @@ def test_an_awaited_message_is_completed_by_every_feature(world: ChangeWorld) ->
     bare = {name: row[name] for name in ("roomId", "timestampSk", "userId", "timestamp", "messageId", "messageType")}
 
     message = {**bare, "message": "helo"}
-    for complete in registry.completes():
+    for complete in parts("complete", FEATURES):
         complete(message)
 
     assert (message["message"], message["reactions"]) == ("hello", {"+1": 1})
@@ -72,9 +73,9 @@ def test_a_user_is_erased_and_exported_from_every_feature(monkeypatch: pytest.Mo
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("CACHE_ENDPOINT", "127.0.0.1:6379")
 
-    steps = [*registry.erases_first(), *registry.erases()]
+    steps = [*made("steps_first", FEATURES), *made("steps", FEATURES)]
 
-    assert len(steps) == len(registry.exported("ann", "7")) == 6
-    assert registry.archive_steps() == []
+    assert len(steps) == len(made("sources", FEATURES, "ann", "7")) == 6
+    assert made("archive_steps", FEATURES) == []
     monkeypatch.setenv("ARCHIVE_BUCKET", "a-bucket")
-    assert len(registry.archive_steps()) == 1
+    assert len(made("archive_steps", FEATURES)) == 1

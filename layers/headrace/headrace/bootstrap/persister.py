@@ -23,7 +23,8 @@ from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import breaker_status, clock, retry_lane, secrets, separate_cache
-from headrace.stage.registry import STREAMS, completes, erased, hooks_after, hooks_before, hooks_known, late
+from headrace.stage.chosen import FEATURES, made, parts
+from headrace.stage.registry import STREAMS, erased, late
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.messages.gate import MessageCheck
@@ -47,17 +48,18 @@ def persister() -> Persister:
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     by_first_message, messages = room_settings.rooms_by_first_message, message_table()
     check = MessageCheck(rooms(), memberships(), clock(), room_log(), by_first_message=by_first_message)
-    known = ((MESSAGE, KnownMessages(messages, completes).known), *hooks_known())
+    completes = functools.partial(parts, "complete", FEATURES)
+    known = ((MESSAGE, KnownMessages(messages, completes).known), *made("known"))
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
         (MESSAGE, live_hook().after_store),
-        *hooks_after(),
+        *made("after"),
         *((each.name, late(each)) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )
     screen = ErasureScreen(erased, clock(), ErasureSettings.read().erasure_age_seconds)
-    writer = RowWriter(guarded, tables, after, ((MESSAGE, check.before_store), *hooks_before()), screen, known)
+    writer = RowWriter(guarded, tables, after, ((MESSAGE, check.before_store), *made("before")), screen, known)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 
 

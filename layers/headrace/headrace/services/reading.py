@@ -8,7 +8,7 @@ from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.services.messages import message_table, messages_table_name, room_log
 from headrace.services.rooms import access, rooms
 from headrace.services.shared import cache, clock, cursors, range_reader
-from headrace.stage.chosen import shows
+from headrace.stage.chosen import parts
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader
 
@@ -20,7 +20,7 @@ def history(*, links: bool) -> History:
     Without ``links``, items are as in frames: ten links of attachments would fill half of one.
     """
     newest, reader = NewestPageCache(cache(), clock()), MessageReader(range_reader())
-    added = shows() if links else []
+    added = parts("show") if links else []
     return History(reader, cursors(), messages_table_name(), clock(), access(), newest, room_log(), added)
 
 

@@ -15,7 +15,6 @@ from headrace.runtime.settings import FeatureSettings
 if TYPE_CHECKING:
     from headrace.api.router import Route
     from headrace.core.stream import Gate
-    from headrace.streams.chat.messages.history import Show
 
 _FOLDER = "headrace.features"
 
@@ -40,6 +39,11 @@ def parts(part: str, features: Sequence[Feature] | None = None) -> list[Any]:
     """The object of that name in a module of each of ``features``, or of those of this stage, that has it."""
     of = CHOSEN if features is None else features
     return [getattr(module(each, each.parts[part]), part) for each in of if part in each.parts]
+
+
+def made(part: str, features: Sequence[Feature] | None = None, *arguments: Any) -> list[Any]:
+    """What the :func:`parts` of that name make of ``arguments``, one after the other."""
+    return [each for make in parts(part, features) for each in make(*arguments)]
 
 
 def actions() -> list[str]:
@@ -68,8 +72,3 @@ def gates_of(kind: str) -> tuple[Gate, ...]:
 def status_readers() -> dict[str, Callable[[], Any]]:
     """What features read for the status, by the name of its part."""
     return {name: read for status in parts("status") for name, read in status().items()}
-
-
-def shows() -> list[Show]:
-    """What features add to what readers see of a message."""
-    return parts("show")

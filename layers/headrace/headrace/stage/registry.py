@@ -11,15 +11,13 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
 from headrace.core.stream import Hook, Kind, Stream
-from headrace.stage.chosen import CHOSEN, FEATURES, parts
+from headrace.stage.chosen import CHOSEN, FEATURES, made, parts
 from headrace.streams.chat.stream import CHAT, with_features
 
 if TYPE_CHECKING:
     from headrace.core.caller import HashAddress
-    from headrace.core.people import Seen, Source, Step
-    from headrace.core.stream import ArchivedTable, EventScreen, TellMessage
+    from headrace.core.stream import ArchivedTable, EventScreen
     from headrace.queues.ports import LivePublisher
-    from headrace.streams.chat.messages.known import Complete
     from headrace.streams.chat.rooms.channels import Channels
     from headrace.streams.chat.rooms.consent import Consent
 
@@ -51,8 +49,7 @@ def _chat() -> Stream:
 
 def _streams(features: Sequence[Feature]) -> dict[str, Stream]:
     found: dict[str, Stream] = {}
-    several = [stream for streams in parts("streams", features) for stream in streams()]
-    for stream in (_chat(), *parts("STREAM", features), *several):
+    for stream in (_chat(), *parts("STREAM", features), *made("streams", features)):
         if stream.name in found:
             raise ConfigurationError(f"two streams have the name {stream.name!r}")
         found[stream.name] = stream
@@ -90,21 +87,6 @@ def channels(publisher: LivePublisher) -> Channels:
     return build(publisher)
 
 
-def hooks_before() -> list[tuple[str, Hook]]:
-    """What features do before rows are stored."""
-    return [hook for before in parts("before") for hook in before()]
-
-
-def hooks_known() -> list[tuple[str, Hook]]:
-    """What features do with rows whose keys have one already."""
-    return [hook for known in parts("known") for hook in known()]
-
-
-def hooks_after() -> list[tuple[str, Hook]]:
-    """What features do after rows are stored."""
-    return [hook for after in parts("after") for hook in after()]
-
-
 def late(stream: Stream) -> Hook:
     """Marks what a feature has counted of a stream's rows that come late, or change, also while it is left out.
 
@@ -112,12 +94,6 @@ def late(stream: Stream) -> Hook:
     """
     hook: Hook = _only("late", FEATURES)(stream)
     return hook
-
-
-@functools.cache
-def completes() -> list[Complete]:
-    """What gives a message that was awaited what features kept for it, also those that are left out."""
-    return parts("complete", FEATURES)
 
 
 def remove_first(message: Item) -> None:
@@ -133,11 +109,6 @@ def remove(message: Item) -> None:
         each(message)
 
 
-def tell_messages() -> list[TellMessage]:
-    """What features tell of messages, also those that are left out: an erased message is told as deleted."""
-    return parts("told", FEATURES)
-
-
 def screens() -> dict[str, EventScreen]:
     """What keeps out of sight what people took back, by stream, also for features that are left out."""
     return {name: screen for screens in parts("screens", FEATURES) for name, screen in screens().items()}
@@ -147,31 +118,6 @@ def archived() -> dict[frozenset[str], ArchivedTable]:
     """The tables of streams that are archived, by the names of their keys, also of those that are left out."""
     tables = [stream.archived for stream in all_streams().values()] + parts("ARCHIVED", FEATURES)
     return {keys: table for each in tables for keys, table in each.items()}
-
-
-def exported(user_id: str, skier_id: str | None) -> list[Source]:
-    """What features export of a user, who may be a skier, also those that are left out."""
-    return [source for sources in parts("sources", FEATURES) for source in sources(user_id, skier_id)]
-
-
-def exported_of_room(seen: Seen) -> list[Source]:
-    """What features export of the messages of a room that its owner has ``seen``, also those that are left out."""
-    return [source for sources in parts("room_sources", FEATURES) for source in sources(seen)]
-
-
-def erases_first() -> list[Step]:
-    """As :func:`erases`, before the user's messages are."""
-    return [step for steps in parts("steps_first", FEATURES) for step in steps()]
-
-
-def erases() -> list[Step]:
-    """How a user is erased from features, also from those that are left out."""
-    return [step for steps in parts("steps", FEATURES) for step in steps()]
-
-
-def archive_steps() -> list[Step]:
-    """How an erasure ends in the archive, which has seen its changes by then, also while the archive is left out."""
-    return [step for steps in parts("archive_steps", FEATURES) for step in steps()]
 
 
 def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:

@@ -12,7 +12,8 @@ from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.room_shards import room_of
 from headrace.core.stream import Tell, TellMessage, Told
-from headrace.stage.registry import all_streams, tell_messages
+from headrace.stage.chosen import FEATURES, parts
+from headrace.stage.registry import all_streams
 from headrace.streams.chat.message_row import is_message
 from headrace.streams.chat.stream import CHAT, item_of
 
@@ -21,7 +22,7 @@ STORED = "message.stored"
 
 def tells() -> dict[str, Tell]:
     """What others are told of the changes of a stream's rows, by stream."""
-    found: dict[str, Tell] = {CHAT.name: partial(_tell_message, tell_messages())}
+    found: dict[str, Tell] = {CHAT.name: partial(_tell_message, parts("told", FEATURES))}
     return found | {name: stream.tell for name, stream in all_streams().items() if stream.tell is not None}
 
 

@@ -27,7 +27,8 @@ from headrace.runtime.settings import (
 )
 from headrace.services.messages import message_table, room_log
 from headrace.services.shared import clock, dynamodb, retry_lane
-from headrace.stage.registry import all_streams, archive_steps, erases, erases_first, late, remove
+from headrace.stage.chosen import FEATURES, made
+from headrace.stage.registry import all_streams, late, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.stream import CHAT
@@ -38,7 +39,7 @@ def eraser() -> Eraser:
     """Runs the slices of erasures."""
     settings, window = ErasureTaskSettings.read(), ArchiveSettings.read().archive_window_seconds
     waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, window
-    rounds = rounds_of(steps(), archive_steps(), *waits)
+    rounds = rounds_of(steps(), made("archive_steps", FEATURES), *waits)
     return Eraser(rounds, erasures(), erasure_queue(), person_hashes(), clock())
 
 
@@ -52,9 +53,9 @@ def steps() -> Sequence[Step]:
     dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     return [
         functools.partial(erase_exports, message_table(), memberships, exports(), files, person_hashes()),
-        *erases_first(),
+        *made("steps_first", FEATURES),
         chat.messages,
-        *erases(),
+        *made("steps", FEATURES),
         places.connections,
         places.memberships,
         LetterEraser(dead_lane, retry_lane(), erased, all_streams()).dead_letters,

@@ -14,7 +14,7 @@ from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSe
 from headrace.services.messages import message_table
 from headrace.services.rooms import memberships
 from headrace.services.shared import clock, dynamodb
-from headrace.stage.registry import exported, exported_of_room
+from headrace.stage.chosen import FEATURES, made
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
@@ -32,10 +32,9 @@ def exporter() -> Exporter:
         DynamoTable(dynamodb(), rooms.rooms_table, "rooms"),
         DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
         DynamoTable(dynamodb(), ConnectionSettings.read().connections_table, "connections"),
-        exported,
+        functools.partial(made, "sources", FEATURES),
     )
-    room = RoomSources(
-        DynamoRooms(dynamodb(), rooms.rooms_table), memberships(), message_table(), exported_of_room, clock()
-    )
+    of_room = functools.partial(made, "room_sources", FEATURES)
+    room = RoomSources(DynamoRooms(dynamodb(), rooms.rooms_table), memberships(), message_table(), of_room, clock())
     files = S3Objects(client("s3", timeout=FILE_SECONDS), ExportSettings.read().exports_bucket)
     return Exporter({"user": user.of, "room": room.of}, exports(), files, export_queue(), person_hashes(), clock())
