@@ -127,7 +127,7 @@ class SlotCache:
         found, packed = known.aggregate, known.packed
         known.aggregate = known.packed = None
         if packed is not None and known.generation is not None:
-            found = decode(packed[TOKEN_BYTES:], len(self._scope.sums))
+            found = decode(packed[TOKEN_BYTES:])
             self._local.put(known.key, known.generation, found, len(packed))
         return found
 
