@@ -77,13 +77,6 @@ class MemoryDayCounts:
         self.days[day_counts(day)] = _Day(Coverage(generation, now, FILLING), until, now)
         return True
 
-    def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        found = self._find(day, generation)
-        if found is None or now - found.progress_at < patience:
-            return False
-        found.progress_at = now
-        return True
-
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:

@@ -98,7 +98,6 @@ def test_counts_of_an_older_generation_are_not_stored(counts: DayCounts) -> None
     assert not counts.add([(DAY, [a_ride(1)])], "one")
     counts.settle(DAY, "one", CONFIRMED, LATER)
 
-    assert not counts.claim(DAY, "one", NOW + 20, PATIENCE)
     assert counts.read(DAY) == (Coverage("two", NOW + 10, FILLING), Counts(0, {}, [0] * 24))
 
 
@@ -128,15 +127,6 @@ def test_counts_are_started_again_only_if_they_are_invalid_or_abandoned(
     assert found[1].skiers == (0 if begins else 1)
 
 
-def test_one_reader_confirms_at_a_time_and_another_after_its_timeout(counts: DayCounts) -> None:
-    begun(counts)
-    counts.settle(DAY, "one", FILLED, LATER)
-
-    claims = [counts.claim(DAY, "one", now, PATIENCE) for now in (NOW, NOW + 1, NOW + PATIENCE - 1, NOW + PATIENCE)]
-
-    assert claims == [True, False, False, True]
-
-
 def test_counts_expire_at_the_earliest_end_that_was_set(counts: DayCounts) -> None:
     begun(counts, now=NOW)
     counts.settle(DAY, "one", FILLED, LATER + 5000)
@@ -152,12 +142,6 @@ def test_an_active_fill_excludes_other_readers(counts: DayCounts) -> None:
     begun(counts)
     counts.add([(DAY, [a_ride(1)])], "one", NOW + PATIENCE - 1)
     assert not counts.begin(DAY, "two", NOW + PATIENCE, NOW - 1, PATIENCE, LATER)
-
-    counts.settle(DAY, "one", FILLED, LATER)
-
-    assert counts.claim(DAY, "one", NOW + PATIENCE, PATIENCE)
-    counts.add([(DAY, [a_ride(2)])], "one", NOW + PATIENCE + 1)
-    assert not counts.claim(DAY, "one", NOW + 2 * PATIENCE, PATIENCE)
 
 
 def test_rides_that_are_taken_back_do_not_count_in_any_order(counts: DayCounts) -> None:

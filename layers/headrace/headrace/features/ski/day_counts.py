@@ -97,9 +97,6 @@ class DayCounts(Protocol):
         ``patience`` ago.
         """
 
-    def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        """Whether the caller may confirm the counts: not if another caller made progress less than ``patience`` ago."""
-
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:

@@ -28,13 +28,6 @@ redis.call('PEXPIREAT', KEYS[1], ARGV[5])
 return 1
 """
 
-_CLAIM = """
-local found = redis.call('HMGET', KEYS[1], 'g', 'c')
-if found[1] ~= ARGV[1] or ARGV[2] - found[2] < tonumber(ARGV[3]) then return 0 end
-redis.call('HSET', KEYS[1], 'c', ARGV[2])
-return 1
-"""
-
 _ADD = """
 local key, generation = KEYS[1], redis.call('HGET', KEYS[1], 'g')
 if not generation or (ARGV[1] ~= '' and ARGV[1] ~= generation) then return 0 end
@@ -108,9 +101,6 @@ class RedisDayCounts:
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
         return self._script(_BEGIN, day, generation, now, after, patience, until)
-
-    def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
-        return self._script(_CLAIM, day, generation, now, patience)
 
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0

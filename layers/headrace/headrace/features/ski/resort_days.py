@@ -29,7 +29,7 @@ from headrace.storage.ports import ColumnReader, Query
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""
 PATIENCE = 10_000
-"""Milliseconds without progress after which another request may take over filling or confirming counts."""
+"""Milliseconds without progress after which another request may begin counts again that are being filled."""
 STALENESS = 2 * LAG + PATIENCE
 LIFETIME = 3_600_000
 """Milliseconds after which counts are read from the table again."""
@@ -103,7 +103,7 @@ class ResortDays:
             return None
         coverage, counts = found
         if coverage.stage == FILLED and self._now() >= coverage.since + LAG:
-            return coverage if self.cached.claim(day, coverage.generation, self._now(), PATIENCE) else counts
+            return coverage
         return counts if coverage.stage in (FILLED, CONFIRMED) else None
 
     def _wait_for_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
