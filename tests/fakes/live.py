@@ -23,7 +23,7 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
-from headrace.live.presence import by_user
+from headrace.live.dynamodb import by_user
 from headrace.live.push_service import Push, PushResult
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import new_tag

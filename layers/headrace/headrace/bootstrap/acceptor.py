@@ -18,9 +18,9 @@ from headrace.runtime.settings import (
 )
 from headrace.services.rooms import impatient_rooms
 from headrace.services.shared import (
-    breaker_status,
     broker_settings,
     clock,
+    publish_breaker,
     rate_limiter,
     retry_lane,
     secrets,
@@ -78,7 +78,7 @@ def acceptor(
     backlog: BacklogLimit | None = None,
 ) -> Acceptor:
     """Accepts events; ``gates`` refuse those that their sender may not write. Without them, all are written."""
-    guarded = GuardedPublisher(publisher(), BreakerRule(on_state=breaker_status().seen))
+    guarded = GuardedPublisher(publisher(), BreakerRule(on_state=publish_breaker))
     queues = BrokerSettings.read().persist_queues
     return Acceptor(guarded, retry_lane(), queues, clock(), gates, limiter, hash_address, backlog)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from headrace.core.errors import BrokerUnavailable
-from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.queues.ports import QueueDepth
@@ -22,7 +22,7 @@ from headrace.runtime.settings import (
 from headrace.services.live import live_hook
 from headrace.services.messages import message_table, room_log
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import breaker_status, clock, retry_lane, secrets, separate_cache
+from headrace.services.shared import clock, publish_breaker, retry_lane, secrets, separate_cache
 from headrace.stage.chosen import FEATURES, made, parts
 from headrace.stage.registry import STREAMS, erased, late
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -34,6 +34,9 @@ from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.stream import MESSAGE
 
+if TYPE_CHECKING:
+    from headrace.delivery.backlog import BacklogReports
+
 DEPTH_SECONDS = 1.0
 """The timeout of a connection that asks for the depth of a queue."""
 
@@ -44,7 +47,7 @@ def persister() -> Persister:
     settings, room_settings = PersistSettings.read(), RoomSettings.read()
     parallel = settings.persist_parallel_writes
     store = DynamoStore(writing_client(parallel), parallel)
-    guarded = MessageStore(GuardedStore(store, BreakerRule(on_state=breaker_status().seen)))
+    guarded = MessageStore(GuardedStore(store, BreakerRule(on_state=publish_breaker)))
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     by_first_message, messages = room_settings.rooms_by_first_message, message_table()
     check = MessageCheck(rooms(), memberships(), clock(), room_log(), by_first_message=by_first_message)
@@ -67,6 +70,9 @@ def backlog_reports() -> BacklogReports | None:
     """Tells senders how long events wait; ``None`` if there is no limit on that."""
     if not RateSettings.read().backlog_seconds:
         return None
+    # Imported here: most stages have no limit.
+    from headrace.delivery.backlog import BacklogReports, SharedWaits
+
     return BacklogReports(SharedWaits(separate_cache(), clock()), _waiting)
 
 

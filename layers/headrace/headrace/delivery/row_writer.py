@@ -8,20 +8,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.core import times
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.people import FindErased
 from headrace.core.stream import Hook, Reason, Stream, TableSettings
 from headrace.core.times import Clock
 from headrace.delivery.records import Record, Row
 from headrace.runtime.observability import Meter, logger, report
 from headrace.stage.registry import STREAMS
 from headrace.storage.ports import EXISTS, Store, Table
+
+if TYPE_CHECKING:
+    from headrace.core.people import FindErased
 
 
 @dataclass(frozen=True, slots=True)

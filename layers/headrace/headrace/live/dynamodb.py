@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.items import Item
@@ -20,7 +21,6 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
-from headrace.live.presence import by_user
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
 
@@ -137,3 +137,12 @@ class DynamoConnections:
 def _own_key(connection_id: str) -> Item:
     """The key of the row that describes a connection."""
     return {"roomId": connection_room(connection_id), "connectionId": connection_id}
+
+
+def by_user(rows: Iterable[Mapping[str, Any]], now: int) -> dict[str, list[str]]:
+    """The connections of each user in ``rows`` that may be open at ``now``."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if is_open(row, now):
+            found.setdefault(row["userId"], []).append(row["connectionId"])
+    return found

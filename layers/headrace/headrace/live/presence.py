@@ -1,24 +1,14 @@
-"""Who follows a room: the connections of each user, and when each sent its last check, which the cache keeps."""
+"""When each connection sent its last check, which the cache keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
-from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, is_open
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
-
-
-def by_user(rows: Iterable[Mapping[str, Any]], now: int) -> dict[str, list[str]]:
-    """The connections of each user in ``rows`` that may be open at ``now``."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if is_open(row, now):
-            found.setdefault(row["userId"], []).append(row["connectionId"])
-    return found
 
 
 class LastChecks:

@@ -124,17 +124,6 @@ class Line:
         self.traced: dict[str, dict[str, int]] = {}
         self._traced_bytes = 0
 
-    def count(self, name: str, value: float = 1) -> None:
-        """Add ``value`` to the sum of ``name``; 0 adds nothing."""
-        if value:
-            (known,) = self.metrics.get(name, (0.0,))
-            self.metrics[name] = [known + value]
-
-    def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
-        """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
-        self.metrics.setdefault(name, []).append(value)
-        _units[name] = unit
-
     def trace(self, field: str, ids: Mapping[str, int]) -> None:
         """Add ``ids`` with their counts to the property ``field``, to search logs by.
 
@@ -177,12 +166,16 @@ class Meter:
         return found
 
     def count(self, name: str, value: float = 1, **dimensions: str) -> None:
-        """:meth:`Line.count` in the line with these dimensions."""
-        self.line(**dimensions).count(name, value)
+        """Add ``value`` to the sum of ``name`` in the line with these dimensions; 0 adds nothing."""
+        if value:
+            metrics = self.line(**dimensions).metrics
+            (known,) = metrics.get(name, (0.0,))
+            metrics[name] = [known + value]
 
     def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count, **dimensions: str) -> None:
-        """:meth:`Line.measure` in the line with these dimensions."""
-        self.line(**dimensions).measure(name, value, unit)
+        """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
+        self.line(**dimensions).metrics.setdefault(name, []).append(value)
+        _units[name] = unit
 
     def trace(self, field: str, ids: Mapping[str, int], **dimensions: str) -> None:
         """:meth:`Line.trace` in the line with these dimensions."""

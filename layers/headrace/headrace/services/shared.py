@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from headrace.api.statistics import RequestTimes
     from headrace.health.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
+    from headrace.runtime.breaker import State
     from headrace.storage.dynamodb.readers import DynamoReader
 
 
@@ -46,10 +47,14 @@ def separate_cache() -> RedisCache:
     return RedisCache.of(CacheSettings.read())
 
 
+def publish_breaker(breaker: str, state: State) -> None:
+    """Publish the state of one of this environment's breakers."""
+    _breaker_status().seen(breaker, state)
+
+
 @functools.cache
-def breaker_status() -> BreakerStatus:
-    """Publishes the states of this environment's breakers."""
-    # Imported here: it takes 17 ms of CPU, and only functions that publish or store events have breakers.
+def _breaker_status() -> BreakerStatus:
+    # Imported here: it takes 17 ms of CPU, and few environments have a breaker that opens.
     from headrace.health.breaker_status import BreakerStatus
 
     return BreakerStatus(EnvironmentSettings.read(), separate_cache, clock())
