@@ -24,8 +24,8 @@ from headrace.features.unread.walks import Walks
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import ChatReading, History
-from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.rooms.requests import MessagePath
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.requests import request_of

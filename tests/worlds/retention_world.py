@@ -18,8 +18,8 @@ from headrace.stage.registry import subject_of
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
-from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.files import memory_attachments

@@ -411,13 +411,13 @@ class DeleteMessageFrame(TypedDict):
 class Deleted(TypedDict):
     """The answer to a frame that deletes."""
 
+    requestId: NotRequired[RequestId]
+    correlationId: str
     roomId: str
     key: Key
     changeId: str
     timestamp: str
     lane: Lane
-    requestId: NotRequired[RequestId]
-    correlationId: str
     type: Literal["deleted"]
 
 
@@ -524,13 +524,13 @@ class EditMessageFrame(TypedDict):
 class Edited(TypedDict):
     """The answer to a frame that edits."""
 
+    requestId: NotRequired[RequestId]
+    correlationId: str
     roomId: str
     key: Key
     changeId: str
     timestamp: str
     lane: Lane
-    requestId: NotRequired[RequestId]
-    correlationId: str
     type: Literal["edited"]
 
 
@@ -1220,13 +1220,13 @@ class ReactFrame(TypedDict):
 class Reacted(TypedDict):
     """The answer to a frame that reacts."""
 
+    requestId: NotRequired[RequestId]
+    correlationId: str
     roomId: str
     key: Key
     changeId: str
     timestamp: str
     lane: Lane
-    requestId: NotRequired[RequestId]
-    correlationId: str
     type: Literal["reacted"]
 
 
@@ -1861,13 +1861,13 @@ class UnreactFrame(TypedDict):
 class Unreacted(TypedDict):
     """The answer to a frame that takes a reaction back."""
 
+    requestId: NotRequired[RequestId]
+    correlationId: str
     roomId: str
     key: Key
     changeId: str
     timestamp: str
     lane: Lane
-    requestId: NotRequired[RequestId]
-    correlationId: str
     type: Literal["unreacted"]
 
 

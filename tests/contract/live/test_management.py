@@ -8,7 +8,7 @@ import pytest
 from aiohttp import WSMsgType
 
 from headrace.core.errors import Unavailable
-from headrace.features.operations.management import ConnectionManager
+from headrace.features.operations.connection_routes import ConnectionManager
 from headrace.runtime.aws import client
 from tests.contract.localstage.gateway.test_gateway_management import (
     Connected,

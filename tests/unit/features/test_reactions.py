@@ -23,8 +23,8 @@ from headrace.features.reactions import counts as reactions
 from headrace.features.reactions.accepting import MOST_REACTIONS
 from headrace.features.reactions.counts import SHOWN_VALUES
 from headrace.features.reactions.reactors import list_reactions
-from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.positions import STORED_AT
+from headrace.streams.chat.rooms.requests import MessagePath
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.message_changes import CHANGES
 from tests.worlds.requests import request_of

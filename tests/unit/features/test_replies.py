@@ -11,7 +11,7 @@ from headrace.core.errors import Forbidden, InvalidCursor, NotFound
 from headrace.core.times import MINUTE, SECOND, iso
 from headrace.features.replies.routes import list_replies
 from headrace.stage.registry import STREAMS
-from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.stream import MESSAGE, THREAD
 from tests.worlds.requests import request_of
 from tests.worlds.retention_world import RetentionWorld

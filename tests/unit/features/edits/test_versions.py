@@ -10,7 +10,7 @@ from headrace.core.errors import Forbidden, NotFound
 from headrace.core.items import Item
 from headrace.core.times import SECOND, iso
 from headrace.features.edits.versions import VersionServices, list_versions
-from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.rooms.requests import MessagePath
 from tests.worlds.chat_world import ChatWorld
 from tests.worlds.message_changes import CHANGES
 from tests.worlds.requests import request_of

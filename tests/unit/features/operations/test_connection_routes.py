@@ -11,8 +11,7 @@ from pydantic import TypeAdapter
 from headrace.api.router import Api, http_handler
 from headrace.core.errors import Unavailable
 from headrace.core.times import SECOND
-from headrace.features.operations.connection_routes import CONNECTIONS, ROOMS, SECONDS_LEFT, UserConnections
-from headrace.features.operations.management import Activity
+from headrace.features.operations.connection_routes import CONNECTIONS, ROOMS, SECONDS_LEFT, Activity, UserConnections
 from headrace.runtime.observability import logger
 from headrace.runtime.threads import Parallel
 from tests.fakes.live import MemoryConnections

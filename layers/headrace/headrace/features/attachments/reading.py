@@ -15,7 +15,7 @@ from headrace.features.attachments.files import ATTACHMENTS
 from headrace.features.attachments.store import attachments
 from headrace.features.attachments.uploads import until
 from headrace.streams.chat.messages.history import ChatReading, readable_message
-from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.stream import LinkedAttachment
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NotRequired, Protocol
+from typing import Any, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import EVENTS
-from headrace.api.responses import RequestId
 from headrace.api.router import Request, Route
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
@@ -19,8 +18,9 @@ from headrace.core.fields import AcceptedLane, CanonicalTime, Id, Time
 from headrace.core.fields import Key as ItemKey
 from headrace.core.stream import Result, Stream
 from headrace.features.edits.change import DELETE, EDIT, EDITS
+from headrace.streams.chat.live.frames import Answer, Sending
 from headrace.streams.chat.message_row import CHANGE, KEY_FORM, MessageKey
-from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.stream import Acceptor
 from headrace.streams.chat.text import TEXT_FORM, MessageText
 
@@ -72,11 +72,8 @@ class AcceptedChange(TypedDict):
     lane: AcceptedLane
 
 
-class ChangeAnswer(AcceptedChange):
+class ChangeAnswer(Answer, AcceptedChange, TypedDict):
     """What the answers to frames with a change have."""
-
-    requestId: NotRequired[RequestId]
-    correlationId: str
 
 
 class Edited(ChangeAnswer):
@@ -128,13 +125,6 @@ def edit_frame(services: Sending, request: Request[None, None, EditFrame]) -> di
 def delete_frame(services: Sending, request: Request[None, None, DeletionFrame]) -> dict[str, Any]:
     """Delete a text message of one's own, or of a ``members`` room that one owns."""
     return answered(EDITS, services, request, DELETE, "deleted")
-
-
-class Sending(Protocol):
-    """What frames that send events use."""
-
-    @property
-    def acceptor(self) -> Acceptor: ...
 
 
 def sent(stream: Stream, acceptor: Acceptor, request: Request[Any, None, Any], how: str) -> dict[str, Any]:

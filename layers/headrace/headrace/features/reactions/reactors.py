@@ -18,7 +18,7 @@ from headrace.core.fields import CanonicalTime, Cursor
 from headrace.features.reactions.reaction import VALUE, reactions_partition
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading, readable_message
-from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.rooms.requests import MessagePath
 
 
 class Reaction(TypedDict):

@@ -11,14 +11,14 @@ from headrace.features.edits.routes import (
     ChangeAnswer,
     DeletionBody,
     DeletionFrame,
-    Sending,
     answered,
     frame,
     route,
     sent,
 )
 from headrace.features.reactions.reaction import REACT, REACTIONS
-from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.live.frames import Sending
+from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.stream import Acceptor
 from headrace.streams.chat.text import VALUE_FORM, ReactionValue
 

@@ -28,10 +28,9 @@ from headrace.core.room_shards import partition_of, partitions_of
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.message_row import MessageTable, no_message
 from headrace.streams.chat.messages import positions
-from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.rooms.requests import MessagePath, RoomPath
 from headrace.streams.chat.rooms.room_filter import RoomFilter
 from headrace.streams.chat.rooms.rooms import RoomAccess, Rooms, no_room
 from headrace.streams.chat.stream import POSITION, USER_INDEX, item_of

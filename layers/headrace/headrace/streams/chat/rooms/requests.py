@@ -17,6 +17,7 @@ from headrace.core import keys, times
 from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import CanonicalTime, Cursor, Id, Name, Number, Time, accepts, whole_number
+from headrace.streams.chat.message_row import KEY_FORM, MessageKey
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
@@ -47,6 +48,14 @@ class RoomPath(Params):
     refusal = "{field} is not a usable id"
 
     room_id: Id = Field(description=keys.ID_FORM)
+
+
+class MessagePath(RoomPath):
+    """A message of a room."""
+
+    refusal = "{field} {message}"
+
+    key: MessageKey = Field(description=KEY_FORM)
 
 
 class MemberPath(RoomPath, UserPath):
