@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from loadtest.report.tables import comparison
 from loadtest.runs.work import FAULTS
 from loadtest.shapes.catalog import SHAPES, of_stream
 from tests.e2e.conftest import ROOT, RunningStage
@@ -143,3 +144,5 @@ def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[st
         "Throughput", "Send to acknowledgement", "Send to readable", "Questions", "Depth of the queues", "CPU",
         "Memory", "Durations of functions and their calls", "Consumed capacity of DynamoDB",
     }  # fmt: skip
+    compared = {row[0]: row[-1] for table in comparison(result, result) for row in table.rows}
+    assert (compared["ack p99, ms"], compared["write units/event"]) == ("1.00×", "1.00×")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,6 @@ import pytest
 
 from loadtest.client.stage_process import StageFailed, StageProcess
 from localstage.client.running_stage import ROOT
-from tests.contract.loadtest.fake_stage import FakeStage
 
 STAGE = """
 import json, os, signal, sys, time
@@ -29,10 +29,11 @@ while True:
 """
 
 
-def stage_command(file: Path, stage: FakeStage) -> list[str]:
-    urls = {name: getattr(stage, name) for name in ("http_url", "websocket_url", "token_url")}
-    urls |= {"status_url": "http://127.0.0.1:8789/", "issuer": "", "started_at": 0.0}
-    return [sys.executable, "-c", STAGE.format(path=str(file), urls=urls)]
+def stage_command(file: Path, port: int = 9) -> list[str]:
+    """A program that says it is a stage whose addresses are all on this port."""
+    urls = dict.fromkeys(("http_url", "websocket_url", "token_url", "status_url"), f"http://127.0.0.1:{port}/")
+    more = {"issuer": "", "started_at": 0.0}
+    return [sys.executable, "-c", STAGE.format(path=str(file), urls={**urls, **more})]
 
 
 def wait_until_gone(pid: int) -> None:
@@ -63,10 +64,10 @@ def test_a_stage_that_fails_to_start_is_reported_with_its_error(file: Path) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, stage: FakeStage, number: signal.Signals) -> None:
+def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, number: signal.Signals) -> None:
     script = (
         "import time; from pathlib import Path; from loadtest.client import stage_process as s\n"
-        f"p = s.StageProcess(print, {stage_command(file, stage)!r}, Path({str(file)!r}))\n"
+        f"p = s.StageProcess(print, {stage_command(file)!r}, Path({str(file)!r}))\n"
         "p.start(); time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
@@ -81,14 +82,13 @@ def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, stage: FakeSta
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(
-    file: Path, stage: FakeStage, number: signal.Signals
-) -> None:
-    stage.faults.delay = 600.0
+def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(file: Path, number: signal.Signals) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    command = stage_command(file, server.getsockname()[1])
     script = (
         "import sys; from pathlib import Path; from loadtest import demo\n"
         "from loadtest.client import stage_process as s\n"
-        f"file = Path({str(file)!r}); command = {stage_command(file, stage)!r}; real = s.StageProcess\n"
+        f"file = Path({str(file)!r}); command = {command!r}; real = s.StageProcess\n"
         "s.StageProcess = lambda echo: real(echo, command, file)\n"
         "sys.exit(demo.main(['--messages', '50']))\n"
     )
@@ -96,8 +96,7 @@ def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
     )
-    while stage.frames < 1:  # no answer comes, so no more are sent
-        time.sleep(0.02)
+    request, _ = server.accept()  # and never answered
     child = json.loads(file.read_text())["pid"]
 
     process.send_signal(number)
@@ -106,3 +105,5 @@ def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(
     assert process.returncode == 130
     assert error.strip() == "headrace: interrupted"
     wait_until_gone(child)
+    request.close()
+    server.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadtest import demo
 from loadtest.chat.irc_log import IrcLogError, read_log, read_logs, user_id
 
 SAMPLES = Path(__file__).with_name("irc")
@@ -77,3 +78,8 @@ def test_two_logs_that_would_share_a_room_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(IrcLogError, match="share a room"):
         read_logs(paths)
+
+
+def test_a_log_that_does_not_exist_is_reported_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main(["--log", "/nowhere/*.log"]) == 1
+    assert capsys.readouterr().err == "headrace: LOG: no file matches /nowhere/*.log\n"
