@@ -1,7 +1,6 @@
 """The events in events/ are what AWS would send to the functions of this template."""
 
 import base64
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.envelope import decode
-from headrace.core.errors import PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.features.attachments.files import names_of
-from rehearsal.events import uploads
 from tests.unit.template_stack import ROOT, TemplateStack
 from tests.worlds.senders import CHAT
 
@@ -79,42 +75,3 @@ def test_records_from_rabbitmq_can_be_stored() -> None:
     bodies = [base64.b64decode(record["data"], validate=True) for record in records]
     assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in bodies]
     assert [stored(body) for body in bodies] == [1, 2]
-
-
-def test_a_batch_from_rabbitmq_may_hold_events_of_every_stream_and_poison() -> None:
-    records = read("persist_events.rabbitmq_mixed.json")["rmqMessagesByQueue"]["persist.chat.0::/"]
-    *bodies, poison = [base64.b64decode(record["data"], validate=True) for record in records]
-
-    assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in (*bodies, poison)]
-    assert [decode(body).stream for body in bodies] == ["chat", "ski", "ads"]
-    with pytest.raises(PoisonRecord):
-        decode(poison)
-
-
-def test_messages_name_the_files_that_the_rehearsal_uploads_and_one_that_is_missing() -> None:
-    sent = [
-        json.loads(read(f"{name}.json")["body"]) for name in ("receive_http.attachments", "receive_frame.attachments")
-    ]
-    accepted = [{**each, "userId": "alice"} for batch in sent for each in batch["events"]]
-    records = read("persist_events.attachments.json")["rmqMessagesByQueue"]["persist.chat.0::/"]
-    bodies = [base64.b64decode(record["data"], validate=True) for record in records]
-    queued = [event for body in bodies for event in decode(body).events]
-
-    assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in bodies]
-    named = [name for event in (*accepted, *queued) for name in names_of(event)]
-    assert [name for name in named if not name.endswith("z" * 26)] == uploads()
-    assert len(named) == len(uploads()) + 3
-
-
-def test_records_from_the_retry_lane_can_be_stored() -> None:
-    (record,) = read("persist_events.sqs.json")["Records"]
-
-    assert record["md5OfBody"] == hashlib.md5(record["body"].encode(), usedforsecurity=False).hexdigest()
-    assert stored(record["body"]) == 1
-
-
-def test_the_custom_resource_event_has_the_properties_of_the_template(template_stack: TemplateStack) -> None:
-    event = read("declare_topology.create.json")
-
-    assert event["ResourceProperties"].keys() == template_stack.resources["Topology"]["Properties"].keys()
-    assert event["ResourceType"] == template_stack.resources["Topology"]["Type"]

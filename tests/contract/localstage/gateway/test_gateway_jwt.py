@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from localstage.core.model import HttpRoute
-from localstage.gateway import Gateway, Issuer
+from localstage.gateway import Issuer
 from tests.contract.localstage.gateway.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running
 
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -21,8 +21,7 @@ STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 class Guarded:
     """An API whose routes need tokens, and the issuer of valid ones."""
 
-    def __init__(self, gateway: Gateway, issuer: Issuer, client: aiohttp.ClientSession) -> None:
-        self.gateway = gateway
+    def __init__(self, issuer: Issuer, client: aiohttp.ClientSession) -> None:
         self.issuer = issuer
         self.client = client
 
@@ -62,7 +61,7 @@ async def api(functions: FakeFunctions, issuer: Issuer) -> AsyncIterator[Guarded
         running(model, functions) as gateway,
         aiohttp.ClientSession(gateway.http_url) as client,
     ):
-        yield Guarded(gateway, issuer, client)
+        yield Guarded(issuer, client)
 
 
 async def test_the_keys_of_an_issuer_are_asked_for_without_the_proxy_of_the_environment(

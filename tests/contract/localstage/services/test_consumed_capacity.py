@@ -14,21 +14,15 @@ import pytest
 
 from loadtest.samples.capacity import ConsumedCapacity
 from localstage.core.statefile import Running, StateFile
-from tests.contract.emulators import Emulators, function_environment, sdk
+from tests.contract.emulators import Emulators, function_environment
+from tests.contract.tables import described, index, made
 
 TABLE = "headrace-test-RowsTable"
+ROWS = described(TABLE, "id", indexes=(index("Whole", "owner"), index("Keys", "owner", projected=())))
 TOKEN = "a-session-token"
 KILOBYTE = 1024
 RUNNING = Running(1, "http://h", "ws://w", "i", "t", "s", 0.0)
 Call = Callable[[Any], object]
-
-
-def index(name: str, projection: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "IndexName": name,
-        "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
-        "Projection": projection,
-    }
 
 
 def row(id: str, owner: str = "", size: int = 100, **more: str) -> dict[str, Any]:
@@ -127,20 +121,8 @@ READS: dict[str, tuple[Call, float]] = {
 def client(emulators: Emulators) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         function_environment(patch, emulators.dynamodb_url)
-        client = sdk("dynamodb")
-    client.create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("id", "owner")],
-        GlobalSecondaryIndexes=[
-            index("Whole", {"ProjectionType": "ALL"}),
-            index("Keys", {"ProjectionType": "KEYS_ONLY"}),
-        ],
-    )
-    client.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
-    yield client
-    client.delete_table(TableName=TABLE)
+        with made(ROWS) as client:
+            yield client
 
 
 @pytest.fixture
@@ -151,24 +133,18 @@ def rows(client: Any) -> None:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Writes the files of a running stage with DynamoDB at a URL."""
+def stage(tmp_path: Path, emulators: Emulators) -> Iterator[Path]:
+    """The folder of a running stage with the emulator."""
     state_file = StateFile(tmp_path)
-
-    def write(url: str) -> Path:
-        state_file.acquire()
-        state_file.write(RUNNING, {"f": {"AWS_ENDPOINT_URL_DYNAMODB": url, "AWS_SESSION_TOKEN": TOKEN}})
-        return tmp_path
-
-    yield write
+    state_file.acquire()
+    state_file.write(RUNNING, {"f": {"AWS_ENDPOINT_URL_DYNAMODB": emulators.dynamodb_url, "AWS_SESSION_TOKEN": TOKEN}})
+    yield tmp_path
     state_file.release()
 
 
 @pytest.mark.parametrize("name", [*WRITES, *READS])
-def test_a_call_consumes_the_units_of_dynamodb(
-    name: str, client: Any, rows: None, emulators: Emulators, stage: Callable[[str], Path]
-) -> None:
-    capacity = ConsumedCapacity(stage(emulators.dynamodb_url))
+def test_a_call_consumes_the_units_of_dynamodb(name: str, client: Any, rows: None, stage: Path) -> None:
+    capacity = ConsumedCapacity(stage)
     call, units = (WRITES | READS)[name]
 
     call(client)

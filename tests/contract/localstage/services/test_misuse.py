@@ -53,13 +53,6 @@ def test_sqs_refuses_a_wrong_parameter(emulators: Emulators, parameters: dict[st
     assert call(emulators.sqs_url, "AmazonSQS.SendMessage", **message)[0] == 200
 
 
-def test_secrets_manager_refuses_a_wrong_parameter(emulators: Emulators) -> None:
-    status, answer = call(emulators.sqs_url, "secretsmanager.GetSecretValue", SecretId="a", Stage="AWSPREVIOUS")
-
-    assert (status, answer["__type"]) == (400, "ValidationException")
-    assert "Stage" in answer["message"]
-
-
 @pytest.mark.parametrize(
     ("operation", "parameters"),
     [

@@ -12,23 +12,13 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from localstage.services import install
-from tests.contract.emulators import INSTALLED, Emulators, function_environment, sdk
+from tests.contract.emulators import INSTALLED
 from tests.contract.localstage.services.dynalite_harness import WRITERS, running
+from tests.contract.tables import described, index, made
 
 SECONDS = 1.0
-TABLE: dict[str, Any] = {
-    "TableName": "Rows",
-    "BillingMode": "PAY_PER_REQUEST",
-    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "owner")],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "OwnerIndex",
-            "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"},
-        }
-    ],
-}
+TABLE = described("Rows", "id", indexes=(index("OwnerIndex", "owner"),))
+BY_OWNER = described("RowsByOwner", "id", indexes=(index("OwnerIndex", "owner", projected=()),))
 
 
 def write_until_killed(client: Any, writer: int) -> dict[str, set[str]]:
@@ -60,45 +50,29 @@ async def test_acknowledged_rows_and_their_index_entries_survive_a_kill(tmp_path
 
     with running(packages, tmp_path) as (client, _):
         rows = {row["id"]["S"]: row["owner"]["S"] for row in client.scan(TableName="Rows")["Items"]}
-        index = client.scan(TableName="Rows", IndexName="OwnerIndex")["Items"]
+        entries = client.scan(TableName="Rows", IndexName="OwnerIndex")["Items"]
 
     assert {row for row, owner in rows.items() if owner not in sent[row]} == set()
     assert {row for row, owners in sent.items() if len(owners) == 1} <= rows.keys()
     assert max(int(owner.partition("-")[0]) for owner in rows.values()) > 0
-    found = [(row["id"]["S"], row["owner"]["S"]) for row in index]
+    found = [(row["id"]["S"], row["owner"]["S"]) for row in entries]
     assert sorted(found) == sorted(rows.items())
 
 
 @pytest.mark.parametrize(
     "more", [{"ProjectionExpression": "id, #text"}, {"FilterExpression": "attribute_exists(#text)"}]
 )
-def test_an_attribute_that_an_index_lacks_is_refused(emulators: Emulators, more: dict[str, str]) -> None:
+def test_an_attribute_that_an_index_lacks_is_refused(dynalite: str, more: dict[str, str]) -> None:
     """dynalite leaves it out. On AWS the call fails, so a function that makes it must fail on the stage too."""
-    with pytest.MonkeyPatch.context() as patch:
-        function_environment(patch, emulators.dynamodb_url)
-        client = sdk("dynamodb")
-    name = "RowsByOwner"
-    keys = [{**TABLE["GlobalSecondaryIndexes"][0], "Projection": {"ProjectionType": "KEYS_ONLY"}}]
-    client.create_table(**{**TABLE, "TableName": name, "GlobalSecondaryIndexes": keys})
-    client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
-    client.put_item(TableName=name, Item={each: {"S": "a"} for each in ("id", "owner", "text")})
+    name, names = BY_OWNER["TableName"], {"#owner": "owner"}
     query = {"TableName": name, "IndexName": "OwnerIndex", "KeyConditionExpression": "#owner = :a"}
-    values, names = {":a": {"S": "a"}}, {"#owner": "owner"}
+    query["ExpressionAttributeValues"] = {":a": {"S": "a"}}
+    with made(BY_OWNER) as client:
+        client.put_item(TableName=name, Item={each: {"S": "a"} for each in ("id", "owner", "text")})
 
-    try:
-        read = client.query(
-            **query, ProjectionExpression="id", ExpressionAttributeNames=names, ExpressionAttributeValues=values
-        )
+        read = client.query(**query, ProjectionExpression="id", ExpressionAttributeNames=names)
         with pytest.raises(ClientError, match=r"index OwnerIndex does not project \[text\]"):
-            client.query(
-                **query,
-                **more,
-                ExpressionAttributeNames={**names, "#text": "text"},
-                ExpressionAttributeValues=values,
-            )
-    finally:
-        client.delete_table(TableName=name)
-        client.close()
+            client.query(**query, **more, ExpressionAttributeNames={**names, "#text": "text"})
 
     assert read["Items"] == [{"id": {"S": "a"}}]
 

@@ -1,4 +1,4 @@
-"""Custom resources are created and updated at the start, and a failure stops it with its reason."""
+"""A failure of a custom resource stops the start with its reason."""
 
 import json
 from collections.abc import Callable
@@ -17,29 +17,27 @@ class Answering:
     """Functions that PUT an answer to ResponseURL, as a custom resource's function does."""
 
     def __init__(self, answer: Callable[[dict[str, Any]], Any], invocation: Invocation | None = None) -> None:
-        self.events: list[dict[str, Any]] = []
         self._answer = answer
         self._invocation = invocation or Invocation(b"null")
 
     async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
-        self.events.append(json.loads(event))
-        content = self._answer(self.events[-1])
+        content = self._answer(json.loads(event))
         if content is not None:
             async with aiohttp.ClientSession() as session:
-                await session.put(self.events[-1]["ResponseURL"], data=json.dumps(content))
+                await session.put(json.loads(event)["ResponseURL"], data=json.dumps(content))
         return self._invocation
 
 
-def stage(**properties: str) -> StageModel:
-    made = CustomResource("Topology", "Custom::Topology", "Declare", {"ServiceToken": "arn", **properties})
-    return StageModel(custom_resources={"Topology": made})
+STAGE = StageModel(
+    custom_resources={"Topology": CustomResource("Topology", "Custom::Topology", "Declare", {"ServiceToken": "arn"})}
+)
 
 
 async def test_a_failed_answer_stops_the_start_with_its_reason():
     functions = Answering(lambda event: {"Status": "FAILED", "Reason": "queue persist.chat.0 differs"})
 
     with pytest.raises(StageError, match=r"Topology could not be made: queue persist\.chat\.0 differs"):
-        await run_custom_resources(stage(), functions)
+        await run_custom_resources(STAGE, functions)
 
 
 @pytest.mark.parametrize(
@@ -52,4 +50,4 @@ async def test_a_failed_answer_stops_the_start_with_its_reason():
 )
 async def test_a_function_that_does_not_answer_stops_the_start(invocation, complaint):
     with pytest.raises(StageError, match=complaint):
-        await run_custom_resources(stage(), Answering(lambda _: None, invocation))
+        await run_custom_resources(STAGE, Answering(lambda _: None, invocation))
