@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from localstage.services import install
-from tests.contract.emulators import INSTALLED
+from tests.contract.emulators import INSTALLED, sdk
 from tests.contract.localstage.services.dynalite_harness import WRITERS, running
 from tests.contract.tables import described, index, made
 
@@ -89,13 +89,9 @@ OPERATORS = " OR ".join(["#id = :v"] * 151)
         ("the key id has more than 2048 bytes", {"ExclusiveStartKey": {"id": {"S": "я" * 1025}}}),
     ],
 )
-def test_a_call_beyond_the_limits_of_dynamodb_is_refused(
-    emulators: Emulators, message: str, call: dict[str, Any]
-) -> None:
+def test_a_call_beyond_the_limits_of_dynamodb_is_refused(dynalite: str, message: str, call: dict[str, Any]) -> None:
     """dynalite takes it, so a mistake of a function would show on AWS only."""
-    with pytest.MonkeyPatch.context() as patch:
-        function_environment(patch, emulators.dynamodb_url)
-        client = sdk("dynamodb")
+    client = sdk("dynamodb")
     query = {
         "KeyConditionExpression": "#id = :v",
         "ExpressionAttributeNames": {"#id": "id"},
