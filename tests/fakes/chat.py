@@ -278,7 +278,6 @@ class MemoryChanges:
     def __init__(self, rows: dict[tuple[object, ...], Item]) -> None:
         self.rows = rows
         self.down = False
-        self.changes_read = 0
         self._one_step = RLock()
 
     def message(self, room_id: str, key: str) -> Item | None:
@@ -314,7 +313,6 @@ class MemoryChanges:
         for row in sorted(found, key=lambda row: str(row["timestampSk"]), reverse=True):
             self._call()
             if row["timestampSk"].startswith(f"{key}#"):
-                self.changes_read += 1
                 yield row
         self._call()
 

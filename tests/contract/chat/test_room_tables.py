@@ -292,12 +292,3 @@ def test_a_room_is_read_once_and_a_missing_one_every_time() -> None:
     assert {remembered.get("kitchen") for _ in range(5)} == {KITCHEN}
     assert rooms.reads == 4
     assert remembered.get_many(["kitchen", "cellar"]) == {"kitchen": KITCHEN, "cellar": None}
-
-
-def test_the_number_of_cached_rooms_is_bounded() -> None:
-    remembered = CachedRooms(MemoryRooms(), limit=3)
-
-    for number in range(10):
-        remembered.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
-
-    assert [number for number in range(10) if remembered.cached(f"room-{number}")] == [7, 8, 9]

@@ -21,24 +21,6 @@ def test_setting_an_entry_again_renews_it_and_drops_none() -> None:
     assert dict(filled(2, "a", "b", "a", "c")) == {"a": 2, "c": 3}
 
 
-def test_reading_an_entry_does_not_renew_it() -> None:
-    entries = filled(2, "a", "b")
-
-    entries.get("a")
-    entries["c"] = 2
-
-    assert list(entries) == ["b", "c"]
-
-
-def test_move_to_end_renews_an_entry() -> None:
-    entries = filled(2, "a", "b")
-
-    entries.move_to_end("a")
-    entries["c"] = 2
-
-    assert list(entries) == ["a", "c"]
-
-
 def test_update_and_setdefault_respect_the_limit() -> None:
     entries = filled(2, "a")
 

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.core import times
 from headrace.core.envelope import Envelope, decode
-from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
+from headrace.core.errors import RetryLaneUnavailable
 from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import MESSAGE_BYTES
@@ -64,15 +64,6 @@ def test_redelivery_redrive_and_client_retries_change_no_row() -> None:
     assert write_path.rows() == before
 
 
-def test_equal_keys_in_one_batch_are_stored_as_one_row() -> None:
-    """Fault 12: two puts with one key in one BatchWriteItem."""
-    write_path = WritePath()
-
-    write_path.persist(envelope(), envelope(event(), event("m-2")))
-
-    assert len(write_path.rows()) == write_path.store.writes == 2
-
-
 @pytest.mark.parametrize("text", ['"\\ud800"', "[" * 500 + "]" * 500])
 def test_poison_keeps_what_no_sender_of_headrace_writes(text: str) -> None:
     """A lone surrogate and deep nesting are JSON: pydantic's encoder refuses both, and failed the whole batch."""
@@ -114,26 +105,6 @@ def test_a_record_too_large_for_sqs_returns_its_batch_at_once() -> None:
         write_path.persist(b"{" + b"x" * MESSAGE_BYTES)
 
     assert write_path.waits == []
-
-
-def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
-    write_path = WritePath()
-    write_path.store.down = True
-    write_path.retry.refuse_next(2)
-
-    write_path.persist(*(envelope(event(str(number))) for number in range(3)))
-
-    assert sorted(each["messageId"] for each in write_path.retried()) == ["0", "1", "2"]
-    assert len(write_path.waits) == 1
-
-
-def test_an_item_that_only_the_table_refuses_is_poison() -> None:
-    write_path = WritePath()
-    write_path.store.put_many = lambda _table, items: [PoisonRecord("refused_by_store") for _ in items]  # type: ignore[method-assign]
-
-    write_path.persist(envelope())
-
-    assert write_path.retry.records[0].attributes["reason"] == "refused_by_store"
 
 
 def test_poison_is_visible_at_once_also_while_the_table_is_unavailable() -> None:

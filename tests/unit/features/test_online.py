@@ -57,16 +57,6 @@ def test_who_may_not_read_a_room_now_does_not_see_who_is_there(stage: Stage) -> 
     assert shown(stage) == []
 
 
-def test_an_ended_subscription_is_not_listed(stage: Stage) -> None:
-    stage.request("subscribe", "bob", connection="c-1", roomId="kitchen")
-    stage.request("subscribe", "alice", connection="c-2", roomId="kitchen")
-
-    stage.request("unsubscribe", "bob", connection="c-1", roomId="kitchen")
-    stage.connections.close("c-2")
-
-    assert shown(stage) == []
-
-
 def test_without_the_cache_the_times_of_checks_are_named_as_missing(stage: Stage) -> None:
     position = stage.request("subscribe", "bob", roomId="kitchen")["position"]
     stage.cache.down = True

@@ -254,17 +254,3 @@ def test_an_unexpected_error_returns_no_message_to_the_queue() -> None:
     PushService(push.connections, Broken()).push({"rmqMessagesByQueue": {}})
     push.pusher = PushService(push.connections, Broken())
     push.push(item("one"))
-
-
-def test_rows_that_cannot_be_deleted_expire() -> None:
-    class Stuck(MemoryConnections):
-        def forget(self, subscribers: Any) -> None:
-            raise StoreUnavailable("down")
-
-    push = PushWorld()
-    push.connections = Stuck(push.clock)
-    push.pusher = PushService(push.connections, push.api)
-    push.listen("c-1")
-    push.api.results = {"c-1": "gone"}
-
-    push.push(item("one"))

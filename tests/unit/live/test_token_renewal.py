@@ -11,7 +11,7 @@ from headrace.api.router import Api, Handler, frame_handler
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable, TokenExpired, Unauthorized
 from headrace.core.times import SECOND, iso
-from headrace.live.connections import Subscription, TokenExpiries
+from headrace.live.connections import TokenExpiries
 from headrace.live.routes import RenewalServices
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
@@ -102,17 +102,6 @@ def test_a_new_token_extends_the_connection_beyond_its_first_one(world: World) -
     assert code(world.ping()) == "token_expired"
 
 
-def test_subscriptions_continue_with_the_new_token(world: World) -> None:
-    world.connections.subscribe("kitchen", "c-1", world.alice, world.first_expiry - TTL, None)
-    world.authenticate(world.token(seconds=TTL + 600))
-
-    world.clock.advance(TTL + 1)
-
-    assert world.connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
-    world.clock.advance(600)
-    assert world.connections.subscriptions("kitchen") == []
-
-
 def test_the_row_of_a_connection_is_read_only_after_its_first_token_has_expired(world: World) -> None:
     world.authenticate(world.token(seconds=TTL + 600))
     for _ in range(3):
@@ -134,12 +123,6 @@ def test_an_environment_that_knew_the_connection_as_expired_sees_its_renewal(wor
     world.authenticate(world.token())
 
     assert [world.ping(frames)["type"] for frames in others] == ["pong", "pong"]
-
-
-def test_a_token_that_expires_earlier_changes_nothing(world: World) -> None:
-    answer = world.authenticate(world.token(seconds=60))
-
-    assert answer["tokenExpiresAt"] == iso(world.first_expiry * SECOND)
 
 
 def test_p12_a_token_of_another_user_or_with_fewer_scopes_is_refused(world: World) -> None:
@@ -168,21 +151,6 @@ def test_a_token_that_cannot_be_trusted_is_refused(world: World, outcome: Except
     world.verifier.tokens["bad"] = outcome
 
     assert code(world.authenticate("bad")) == expected
-
-
-@pytest.mark.parametrize("token", [None, "", 7, ["x"]])
-def test_a_frame_without_a_token_is_refused_by_name(world: World, token: object) -> None:
-    answer = world.authenticate(token)
-
-    assert code(answer) == "invalid_request"
-    assert answer["error"]["details"][0]["field"] == "token"
-
-
-def test_a_connection_that_is_closed_is_not_renewed(world: World) -> None:
-    world.connections.close("c-1")
-
-    assert code(world.authenticate(world.token())) == "not_found"
-    assert world.connections.rows == {}
 
 
 def test_a_renewal_that_cannot_be_read_is_unavailable_and_no_expired_token(

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from headrace.core import keys, times
+from headrace.core import times
 from headrace.core.caller import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
-from tests.worlds.ads_world import CLICKS, SETTLE, START, USER, AdsWorld, click
+from tests.worlds.ads_world import SETTLE, START, USER, AdsWorld, click
 
 NOW = times.parse_iso(START)
 EARLIER = times.iso(NOW - times.HOUR)
@@ -62,22 +62,6 @@ def test_a_user_takes_back_a_click_of_any_age_and_in_no_other_name() -> None:
     taken_back(world, own, subject="ann", scope=USER)
 
     assert world.rows() == []
-
-
-def test_a_stub_has_neither_user_nor_ad_and_is_kept_as_long_as_a_click() -> None:
-    world = stored("ann")
-    taken_back(world, old("ann"))
-
-    (row,) = world.store.rows(CLICKS.table)
-
-    tag = keys.sender_tag("ad-server")
-    assert row.pop("expiresAt") == (world.clock.now() + 31 * times.DAY) // times.SECOND
-    assert row == {
-        "clickId": "ann",
-        "sender": tag,
-        "takenBack": True,
-        "takenFrom": keys.timestamp_sk(EARLIER, "ann", tag),
-    }
 
 
 def test_without_a_retention_a_stub_never_expires() -> None:

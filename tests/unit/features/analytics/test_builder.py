@@ -10,8 +10,7 @@ import pytest
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.features.analytics import builder, scanner
-from headrace.features.analytics.time_slots import MINUTE
-from tests.worlds.slot_world import HOUR_QUERY, NOW, answer, reads, request_of, total, world_with
+from tests.worlds.slot_world import HOUR_QUERY, NOW, answer, request_of, world_with
 
 
 def test_after_a_timeout_the_next_query_continues_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,14 +34,3 @@ def test_after_a_timeout_the_next_query_continues_from_what_was_read(monkeypatch
     assert answers[0].retry_after == 1
     assert isinstance(answers[-1], dict)
     assert answers[-1]["totalMessages"] == 57
-
-
-def test_a_month_without_messages_needs_few_cache_keys() -> None:
-    world = world_with(*(NOW - number * times.DAY for number in range(1, 30)))
-
-    query = {"from": times.iso(NOW - 30 * times.DAY), "to": times.iso(NOW - 2 * times.DAY)}
-    assert total(world, query) == 27
-
-    minutes = [key for key in world.cache._entries if key.startswith(f"slot:chat:{MINUTE}:")]
-    assert len(minutes) < 100
-    assert reads(world, lambda: total(world, query)) == 0

@@ -74,14 +74,6 @@ def test_a_late_event_marks_exactly_its_slots_that_have_ended() -> None:
     assert world.changed(*slots(NOW)) == [False] * 5
 
 
-def test_all_events_of_one_minute_cost_one_round_trip() -> None:
-    world = HookWorld()
-
-    world.stored(*[EARLY] * 500, *["2025-11-20T10:00:30.000000Z"] * 500)
-
-    assert world.cache.calls == 1
-
-
 def test_a_mark_expires_after_the_settling_time() -> None:
     world = HookWorld()
     world.stored(EARLY)

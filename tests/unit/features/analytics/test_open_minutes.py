@@ -8,7 +8,7 @@ from headrace.core import times
 from headrace.features.analytics import windows
 from headrace.features.analytics.time_slots import Span
 from headrace.storage.ports import Query
-from tests.worlds.slot_world import NOW, SETTLE, reads, total, watched, world_with
+from tests.worlds.slot_world import NOW, reads, total, watched, world_with
 
 OPEN_QUERY = {"from": times.iso(NOW - 21_500_000), "to": times.iso(NOW + times.HOUR)}
 """A window that begins and ends in minutes with messages."""
@@ -18,20 +18,6 @@ def span(query: Query) -> Span:
     """The times of a query in seconds after ``NOW``."""
     start, end = ((times.micros_of(str(each)) - NOW) // times.SECOND for each in (query.lower, query.upper))
     return Span(start, end)
-
-
-def test_the_edges_of_a_window_are_read_once() -> None:
-    world = world_with()
-    midnight = NOW // times.DAY * times.DAY - times.DAY
-    evening = {"from": times.iso(midnight - 2 * times.HOUR), "to": times.iso(midnight)}
-    total(world, evening)
-    seen = watched(world)
-
-    total(world, {**evening, "to": times.iso(midnight + times.DAY + times.SECOND)})
-
-    starts = [query.lower for query in seen]
-    assert starts.count(times.iso(midnight + times.DAY)) == world.shards
-    assert starts.count(times.iso(midnight)) == world.shards
 
 
 def test_a_repeated_question_about_the_open_minute_reads_nothing_and_says_as_of_when_it_is() -> None:
@@ -63,14 +49,3 @@ def test_the_next_question_about_the_open_minute_reads_only_what_may_be_new() ->
     seen.clear()
     total(world, OPEN_QUERY, other)
     assert {span(query) for query in seen} == {Span(-22, -20), Span(50, 3600)}
-
-
-def test_a_minute_is_merged_from_the_ten_seconds_that_were_counted_while_it_was_open() -> None:
-    world = world_with(*(NOW + number * 5 * times.SECOND for number in range(12)))
-    world.clock.advance(30)  # NOW + 55 s
-    total(world, OPEN_QUERY)
-    world.clock.advance(SETTLE + 10)
-    seen = watched(world)
-
-    assert total(world, {"from": times.iso(NOW), "to": times.iso(NOW + times.MINUTE)}) == 12
-    assert {query.lower for query in seen} == {times.iso(NOW + 40 * times.SECOND)}

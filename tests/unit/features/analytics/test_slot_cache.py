@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.core import keys, times
-from tests.worlds.slot_world import NOW, SETTLE, reads, total, watched, world_with
+from tests.worlds.slot_world import NOW, SETTLE, total, watched, world_with
 
 
 def test_a_new_minute_costs_only_itself() -> None:
@@ -23,16 +23,6 @@ def test_a_new_minute_costs_only_itself() -> None:
     assert len(seen) == 2
 
 
-def test_a_late_event_invalidates_only_its_own_minute() -> None:
-    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
-    total(world)
-    world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
-    world.clock.advance(SETTLE + 3)
-
-    assert reads(world, lambda: total(world)) == 2
-    assert reads(world, lambda: total(world)) == 0
-
-
 def test_a_slot_built_from_fewer_shards_is_not_used_for_more() -> None:
     world = world_with(NOW - times.MINUTE)
     row = world.row(NOW - times.MINUTE, message_id="grown") | {"bucketId": keys.shard_names(8)[5]}
@@ -42,15 +32,6 @@ def test_a_slot_built_from_fewer_shards_is_not_used_for_more() -> None:
     assert total(world) == 1
     assert total(world, reader=world.reader(shards=6)) == 2
     assert total(world, reader=world.reader(shards=6)) == 2
-
-
-def test_messages_stored_before_an_increase_of_shards_are_counted() -> None:
-    world = world_with(*(NOW - number * times.SECOND for number in range(1, 20)))
-    world.shards = 7
-    world.put(world.row(NOW - times.MINUTE, message_id="new"))
-    world.clock.advance(SETTLE + 3)
-
-    assert total(world) == 20
 
 
 def test_expired_rows_are_also_excluded_from_cached_slots() -> None:

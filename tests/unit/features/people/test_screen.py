@@ -19,7 +19,6 @@ from headrace.features.ads.stream import ADS
 from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes, people_of
 from headrace.features.people.screen import find_erased
 from headrace.features.ski.stream import SKI
-from headrace.queues.ports import RetryRecord
 from headrace.stage.registry import STREAMS
 from tests.worlds.message_changes import CHANGES
 from tests.worlds.senders import CHAT, CLOCK, TABLE, message, sender
@@ -63,18 +62,6 @@ class World(WritePath):
 def record(*texts: str, user: str = "ann", accepted_at: int = NOW - OLD - 1) -> bytes:
     events = [CHAT.accept(message(message=text), sender(user)).event for text in texts]
     return Envelope("chat", "r-1", iso(accepted_at), events).encode()
-
-
-def test_a_late_event_of_an_erased_user_is_not_stored_and_not_tried_again() -> None:
-    world = World()
-    world.graves.bury(USER, "ann", NOW - OLD)
-
-    world.persist(record("mine", "too"), record("his", user="bob"))
-
-    assert world.stored() == ["his"]
-    assert world.retried() == []
-    assert world.persist_retry(RetryRecord(record("redriven")), RetryRecord(record("again", user="bob"))) == []
-    assert world.stored() == ["his", "again"] or world.stored() == ["again", "his"]
 
 
 @pytest.mark.parametrize("accepted_at", [NOW - OLD + 1, NOW])

@@ -121,19 +121,6 @@ def test_a_row_that_expires_is_not_told() -> None:
     assert stage.told == []
 
 
-def test_records_come_again_from_the_first_that_was_not_taken() -> None:
-    stage = Stage()
-    for number in range(25):
-        stage.put(f"m-{number}", "hello")
-    stage.target.refuses = lambda each: each.id in ("e13", "e17")
-
-    left = stage.hand_over(stage.records)
-
-    assert left == stage.records[13:]
-    assert stage.target.calls == 2
-    assert [each["id"] for each in stage.told] == [f"e{number}" for number in (*range(13), 14, 15, 16, 18, 19)]
-
-
 def test_a_target_that_is_away_is_asked_once_in_a_batch() -> None:
     stage = Stage()
     for number in range(100):
