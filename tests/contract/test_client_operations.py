@@ -50,19 +50,6 @@ async def server() -> AsyncIterator[Server]:
     await running.close()
 
 
-@pytest.mark.parametrize("failure", [(429, {"error": {"code": "rate_limited", "message": "m"}}), (503, {}), (502, "?")])
-async def test_a_message_is_repeated_under_the_same_id(failure: tuple[int, Any], server: Server) -> None:
-    server.answers = [(*failure, {}), (202, {"results": [{"lane": "main"}]}, {})]
-    async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
-        answer = await client.send_message("lobby", {"message": "hello"})
-
-    first, second = server.asked
-    assert answer["results"][0] == {"lane": "main"}
-    assert first == second
-    assert first[3]["messageId"]
-    assert first[3]["timestamp"]
-
-
 async def test_a_redrive_is_repeated_only_after_a_refusal_for_its_rate(server: Server) -> None:
     async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         server.answers = [(429, {"message": "Too Many Requests"}, {}), (503, {}, {})]

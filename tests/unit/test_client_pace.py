@@ -70,14 +70,6 @@ async def test_only_refused_events_are_sent_again_unchanged() -> None:
     assert sent[2].error == NEVER["error"]
 
 
-async def test_an_id_and_a_time_that_an_event_has_are_kept() -> None:
-    script = Script(Unavailable("no answer"))
-
-    await script.sender().send([message()])
-
-    assert script.posted == [[message()], [message()]]
-
-
 async def test_a_pause_is_retry_after_plus_a_random_delay_that_doubles() -> None:
     script = Script(LATER, LATER, Unavailable("503", 7.0), Unavailable("no answer"))
 

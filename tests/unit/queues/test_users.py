@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from base64 import b64encode
 from typing import Any, Self
 
 import pytest
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
-from headrace.queues import names
 from headrace.queues.rabbitmq import endpoints, users
-from headrace.queues.rabbitmq.users import CONSUMER, PUBLISHER, console_url, ensure_users
+from headrace.queues.rabbitmq.users import console_url, ensure_users
 from headrace.runtime.secrets import Credentials
 from headrace.runtime.settings import BrokerUsersSettings
 from tests.fakes.secrets import MemorySecrets
@@ -163,43 +161,3 @@ def test_the_api_is_at_the_brokers_host_unless_a_url_is_given() -> None:
     for refused in ("http://broker:15672", "https://user:password@broker", "broker"):
         with pytest.raises(ConfigurationError, match="BROKER_CONSOLE_URLS is not of its accepted form"):
             url(refused)
-
-
-QUEUES = [*names.persist_queues({"chat": 64, "ski": 1}), *names.live_queues()]
-EXCHANGES = [names.PERSIST_EXCHANGE, names.LIVE_EXCHANGE]
-OTHERS = [
-    "",
-    "amq.default",
-    "amq.direct",
-    names.PARKED_EXCHANGE,
-    names.PARKED_QUEUE,
-    "headrace-events",
-    "headrace.events.1",
-    "persist",
-    "persist.",
-    "persist.0",
-    "persist.x",
-    "persist.chat",
-    "persist.chat.x",
-    "persist.chat.0.1",
-    "my.persist.0",
-    "persist.0.parked",
-    "live-0",
-    "live.x",
-    "live.signals.0",
-]
-
-
-def matching(pattern: str) -> list[str]:
-    """As RabbitMQ does: a regular expression that may match a part, unless it has anchors."""
-    return [name for name in [*QUEUES, *EXCHANGES, *OTHERS] if re.search(pattern, name)]
-
-
-def test_publishers_may_write_to_the_two_exchanges_of_events_and_nothing_else() -> None:
-    assert matching(PUBLISHER.write) == EXCHANGES
-    assert matching(PUBLISHER.configure) == matching(PUBLISHER.read) == [""]
-
-
-def test_mappings_may_read_the_persist_and_live_queues_and_nothing_else() -> None:
-    assert matching(CONSUMER.read) == QUEUES
-    assert matching(CONSUMER.configure) == matching(CONSUMER.write) == [""]

@@ -20,11 +20,9 @@ from headrace.features.attachments.files import (
     room_of,
 )
 from headrace.features.attachments.storing import keep
-from headrace.streams.chat.stream import item_of
 from tests.fakes.files import NO_FILES, PNG, memory_attachments
 from tests.worlds.change_world import ChangeWorld
-from tests.worlds.senders import CHAT, CLOCK, NOW, caller, sender
-from tests.worlds.write_path import TABLE
+from tests.worlds.senders import CHAT, NOW, caller, sender
 
 IDS = [letter * 26 for letter in "abcdefghij"]
 
@@ -65,16 +63,6 @@ class World(ChangeWorld):
 @pytest.fixture
 def world() -> World:
     return World()
-
-
-def test_a_message_has_its_attachments_in_its_event_its_row_and_its_item() -> None:
-    event = accepted(attachment(0), attachment(1, name="dog.png")).event
-
-    row = CHAT.item(dict(event), CLOCK.now(), TABLE)
-
-    assert event["attachments"] == [attachment(0), attachment(1, name="dog.png")]
-    assert row["attachments"] == item_of(row)["attachments"] == event["attachments"]
-    assert "attachments" not in CHAT.accept({"roomId": "hall", "message": "look"}, sender("alice")).event
 
 
 def test_other_attachments_make_another_message_and_the_same_ones_the_same() -> None:

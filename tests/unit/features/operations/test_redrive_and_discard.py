@@ -11,38 +11,12 @@ from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from tests.unit.delivery.test_persister import POISON, envelope, event
 from tests.worlds.dead_letters import DISCARD, REDRIVE, Dead
-from tests.worlds.senders import CLOCK, NOW
+from tests.worlds.senders import CLOCK
 
 
 @pytest.fixture
 def dead() -> Dead:
     return Dead()
-
-
-def test_a_redrive_stores_valid_letters_and_the_others_die_again(dead: Dead) -> None:
-    """The rest keeps the time of its first death."""
-    dead.bury(RetryRecord(envelope(event("1")), {"firstFailedAt": "2025-01-01T00:00:00.000000Z"}))
-    dead.die(POISON["not_json"], POISON["not_base64"])
-    CLOCK.advance(60)
-    try:
-        status, answer = dead.call(REDRIVE, {})
-        dead.retry_until_settled()
-        items = dead.list()["items"]
-    finally:
-        CLOCK.advance(-60)
-
-    assert (status, answer["moved"], answer["failed"], answer["done"], answer["continuation"]) == (
-        200,
-        3,
-        0,
-        True,
-        None,
-    )
-    assert [row["messageId"] for row in dead.rows()] == ["1"]
-    assert sorted((item["reason"], item["attempts"], item["firstFailedAt"]) for item in items) == [
-        ("not_base64", 11, NOW),
-        ("not_json", 11, NOW),
-    ]
 
 
 def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
