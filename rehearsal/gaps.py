@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -29,50 +31,15 @@ class Gap:
         return ""
 
 
-def _gap(instead: str, required: str, optional: str = "", **attributes: str) -> Gap:
-    return Gap(instead, frozenset(required.split()), frozenset(optional.split()), attributes)
-
-
 BROKER = "AWS::AmazonMQ::Broker"
 CACHE = "AWS::ElastiCache::ServerlessCache"
 ROUTE_RESPONSE = "AWS::ApiGatewayV2::RouteResponse"
 ALARM, COMPOSITE_ALARM = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"
-_RULE = "Description SourceSecurityGroupId DestinationSecurityGroupId CidrIp FromPort ToPort"
-_ACCEPTED = "accepted: only its properties are checked"
 
-GAPS: Mapping[str, Gap] = {
-    BROKER: _gap(
-        "a real RabbitMQ with the user of the template",
-        "BrokerName EngineType HostInstanceType DeploymentMode PubliclyAccessible Users",
-        "EngineVersion AutoMinorVersionUpgrade SubnetIds SecurityGroups Logs Configuration MaintenanceWindowStartTime",
-    ),
-    "AWS::AmazonMQ::Configuration": _gap(_ACCEPTED, "Name EngineType Data", "EngineVersion Description", Revision="1"),
-    CACHE: _gap(
-        "a real Redis or Valkey",
-        "ServerlessCacheName Engine",
-        "Description MajorEngineVersion SubnetIds SecurityGroupIds CacheUsageLimits",
-    ),
-    ROUTE_RESPONSE: _gap("accepted, if its route exists", "ApiId RouteId RouteResponseKey"),
-    "AWS::EC2::SecurityGroupEgress": _gap(_ACCEPTED, "GroupId IpProtocol", _RULE),
-    "AWS::EC2::SecurityGroupIngress": _gap(_ACCEPTED, "GroupId IpProtocol", _RULE),
-    COMPOSITE_ALARM: _gap(
-        "created by the emulator, which follows its rule; a suppressor is not followed",
-        "AlarmRule",
-        "AlarmDescription AlarmActions OKActions "
-        "ActionsSuppressor ActionsSuppressorWaitPeriod ActionsSuppressorExtensionPeriod",
-    ),
-    "AWS::CodeDeploy::Application": _gap(_ACCEPTED, "ComputePlatform", "ApplicationName Tags"),
-    "AWS::CodeDeploy::DeploymentGroup": _gap(
-        "accepted: only its properties are checked; the emulator moves an alias at once",
-        "ApplicationName ServiceRoleArn DeploymentConfigName DeploymentStyle",
-        "AlarmConfiguration AutoRollbackConfiguration TriggerConfigurations Tags",
-    ),
-    "AWS::ApplicationAutoScaling::ScalableTarget": _gap(
-        _ACCEPTED, "MaxCapacity MinCapacity ResourceId ScalableDimension ServiceNamespace", "RoleARN"
-    ),
-    "AWS::ApplicationAutoScaling::ScalingPolicy": _gap(
-        _ACCEPTED,
-        "PolicyName PolicyType",
-        "ScalingTargetId ResourceId ScalableDimension ServiceNamespace TargetTrackingScalingPolicyConfiguration",
-    ),
-}
+
+def _gap(instead: str, required: Iterable[str], optional: Iterable[str] = (), **attributes: Mapping[str, str]) -> Gap:
+    return Gap(instead, frozenset(required), frozenset(optional), **attributes)
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("gaps.toml").read_text(encoding="utf-8"))
+GAPS: Mapping[str, Gap] = {type_: _gap(**given) for type_, given in _TABLE.items()}

@@ -92,7 +92,7 @@ def _remove(type_: str) -> Callable[[str, Properties], None]:
 def _fill_gaps() -> None:
     for type_ in GAPS:
         if type_ in _handlers:
-            raise ValueError(f"MiniStack has {type_} now: remove it from rehearsal/gaps.py")
+            raise ValueError(f"MiniStack has {type_} now: remove it from rehearsal/gaps.toml")
         _handlers[type_] = {"create": _make(type_), "update": _change(type_), "delete": _remove(type_)}
     stacks: Any = import_module("ministack.services.cloudformation.stacks")
     blocks = stacks._runs_on_worker_thread

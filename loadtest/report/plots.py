@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ ENTRIES = 6
 
 DARK = {
     (INK := "#1f2328"): "#f0f6fc",
-    (FAINT := "#59636e"): "#b1bac4",
+    "#59636e": "#b1bac4",
     (GRID := "#d1d9e0"): "#3d444d",
     (CARD := "#ffffff"): "#0d1117",
     (REST := "#818b98"): "#9198a1",
@@ -47,31 +47,7 @@ STYLE = (
     f"svg text {{ font-family: {FONTS} !important }}"
 )
 """The colors and fonts that every SVG of this module needs, as CSS."""
-SETTINGS: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "headrace",
-    "text.color": FAINT,
-    "axes.titlelocation": "left",
-    "axes.titlecolor": INK,
-    "axes.titleweight": 600,
-    "axes.labelcolor": FAINT,
-    "axes.facecolor": "none",
-    "axes.edgecolor": GRID,
-    "axes.spines.left": False,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "xtick.major.size": 0,
-    "ytick.major.size": 0,
-    "ytick.minor.size": 0,
-    "xtick.labelcolor": FAINT,
-    "ytick.labelcolor": FAINT,
-    "legend.frameon": False,
-    "figure.constrained_layout.use": True,
-}
+SETTINGS = Path(__file__).with_name("charts.mplstyle")
 
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it reports fonts that only the reader needs
 
@@ -163,7 +139,7 @@ Chart = LineChart | BarChart
 
 def svg(chart: Chart) -> str:
     """The chart as an SVG element for a page that has ``STYLE``."""
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(fname=SETTINGS):
         figure = Figure((WIDTH, HEIGHT))
         _draw(figure, chart)
         return _element(figure, f"{chart.title}, {chart.unit}")
@@ -172,7 +148,7 @@ def svg(chart: Chart) -> str:
 def picture(title: str, charts: Sequence[Chart], caption: str = "") -> str:
     """All ``charts`` as one SVG document, for the documentation, with the ``caption`` above them."""
     rows = max(1, -(-len(charts) // COLUMNS))
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(fname=SETTINGS):
         figure = Figure((COLUMNS * WIDTH, rows * HEIGHT), facecolor=CARD)
         if caption:
             figure.suptitle(caption, color=INK, weight=600)

@@ -13,6 +13,8 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from string import Template
 from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -31,23 +33,7 @@ TOKEN_SECONDS = 3600
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sign in to the local stage</title>
-<style>
-  body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 4rem auto; padding: 0 1rem }}
-  input, button {{ font: inherit; padding: .25rem .75rem }}
-</style>
-<h1>Sign in</h1>
-<p>A program on this machine wants to act as a user of the local stage, with: {scope}</p>
-<form method="post">
-<p><label>User <input name="user" value="alice" required maxlength="128" autofocus></label></p>
-<p><button>Sign in</button> <button name="cancel" value="yes" formnovalidate>Cancel</button></p>
-</form>
-</html>
-"""
+_PAGE = Template(Path(__file__).with_name("sign_in.html").read_text(encoding="utf-8"))
 
 Issue = Callable[..., str]
 """Issues a token: :meth:`Issuer.issue`."""
@@ -93,7 +79,7 @@ class Grants:
         try:
             scopes = self._checked(query)
             if request.method != "POST":
-                text = _PAGE.format(scope=html.escape(" ".join(scopes)))
+                text = _PAGE.substitute(scope=html.escape(" ".join(scopes)))
                 headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
                 return web.Response(text=text, content_type="text/html", headers=headers)
             form = await request.post()

@@ -15,7 +15,7 @@ import headrace_client
 from tests.unit.template_stack import ROOT
 from tests.worlds.tracked import tracked
 from tools.python_client.__main__ import generated
-from tools.python_client.types import types_module
+from tools.python_client.types import definitions
 
 FOLDER = ROOT / "clients" / "python"
 PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())
@@ -72,9 +72,9 @@ def test_a_generated_module_is_up_to_date(path: Path) -> None:
 def test_two_schemas_with_one_name_are_an_error() -> None:
     documents = [{"components": {"schemas": {"Size": {"type": each}}}} for each in ("string", "string", "integer")]
 
-    types_module(*documents[:2])
+    definitions(*documents[:2])
     with pytest.raises(ValueError, match="Size"):
-        types_module(*documents)
+        definitions(*documents)
 
 
 def test_the_package_has_the_licence_of_the_project() -> None:

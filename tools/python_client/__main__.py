@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools.python_client.operations import operations_module
-from tools.python_client.types import types_module
+from jinja2 import Environment, FileSystemLoader
+
+from tools.python_client.operations import operations
+from tools.python_client.types import definitions
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "clients" / "python" / "headrace_client"
@@ -19,8 +21,8 @@ def generated() -> dict[Path, str]:
     """The text of each generated module."""
     http, websocket = _description("openapi.json"), _description("asyncapi.json")
     return {
-        FOLDER / "types.py": _formatted(types_module(http, websocket)),
-        FOLDER / "operations.py": _formatted(operations_module(http)),
+        FOLDER / "types.py": _rendered("types", definitions=definitions(http, websocket)),
+        FOLDER / "operations.py": _rendered("operations", operations=operations(http)),
     }
 
 
@@ -29,7 +31,10 @@ def _description(name: str) -> dict[str, Any]:
     return found
 
 
-def _formatted(text: str) -> str:
+def _rendered(name: str, **values: Any) -> str:
+    folder = FileSystemLoader(Path(__file__).parent / "templates")
+    environment = Environment(loader=folder, trim_blocks=True)  # noqa: S701 - Python, not HTML
+    text = environment.get_template(f"{name}.py.jinja").render(**values)
     ruff = str(Path(sys.executable).with_name("ruff"))
     command = [ruff, "format", "--stdin-filename", "generated.py", "-"]
     return subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True, cwd=ROOT).stdout
