@@ -13,6 +13,7 @@ from headrace.core.json import encode
 from headrace.core.times import SECOND, iso
 from headrace.live.connections import SubscriberHints, Subscription
 from headrace.live.presence import LastChecks
+from headrace.live.shares import Shares
 from headrace.storage.ports import RangeQuery, Rows, Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import History
@@ -51,11 +52,13 @@ class Stage:
         self.reader = CountedReader(self.world.write_path.store.rows)
         self.frames = self.environment(self.world.access)
 
-    def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:
+    def environment(
+        self, access: RoomAccess, limiter: RateLimiter | None = None, shares: Shares | None = None
+    ) -> Handler:
         cursors = CursorSigner(b"k" * 32)
         history = History(self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log)
         audience = SubscriberHints(self.cache, self.connections, sleep=self.world.clock.advance)
-        found = Subscriptions(self.connections, audience, access, history, limiter, None, LastChecks(self.cache))
+        found = Subscriptions(self.connections, audience, access, history, limiter, shares, LastChecks(self.cache))
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)
 
     def store_message(self, room: str, text: str, *, late: bool = False, is_logged: bool = True, **more: Any) -> str:

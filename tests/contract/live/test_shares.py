@@ -39,6 +39,16 @@ def test_a_connection_with_as_many_rooms_as_allowed_is_counted_in_the_index(shar
     assert shares.is_small(ALICE, "room-0", "c-2")
 
 
+def test_a_connection_has_rooms_from_its_first_subscription_on(shares: Shares) -> None:
+    assert not shares.has_rooms(ALICE, "c-1")
+
+    shares.is_small(ALICE, "kitchen", "c-1")
+
+    assert shares.has_rooms(ALICE, "c-1")
+    assert not shares.has_rooms(ALICE, "c-2")
+    assert shares.has_rooms(TRUSTED, "t-1")
+
+
 def test_counts_last_longer_than_a_connection(shares: Shares, redis_node: RedisNode) -> None:
     shares.is_small(ALICE, "kitchen", "c-1")
     redis = connect(redis_node.settings, 1.0)
@@ -55,3 +65,4 @@ def test_without_the_cache_every_subscription_is_counted_in_the_index(redis_node
     without = Shares(RedisCache.of(redis_node.settings))
 
     assert not without.is_small(ALICE, "kitchen", "c-1")
+    assert without.has_rooms(ALICE, "c-1")

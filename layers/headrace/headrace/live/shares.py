@@ -24,7 +24,7 @@ class Shares:
         """Count a subscription; whether it is surely within the limits. Callers with events:write have none."""
         if caller.has(EVENTS_WRITE):
             return True
-        keys = f"{room_key('share', room_id)}:{sender_tag(caller.subject)}", f"rooms:{connection_id}"
+        keys = f"{room_key('share', room_id)}:{sender_tag(caller.subject)}", _rooms(connection_id)
         counting: list[Command] = [("INCR", key) for key in keys]
         try:
             answers = self._cache.run(
@@ -33,3 +33,20 @@ class Shares:
         except CacheUnavailable:
             return False
         return bool(answers[0] <= CONNECTIONS_PER_ROOM and answers[1] <= ROOMS_PER_CONNECTION)
+
+    def has_rooms(self, caller: Caller, connection_id: str) -> bool:
+        """Whether a connection may follow rooms; true if that is unknown. It is wrong only if the cache lost its data.
+
+        The subscriptions of callers with events:write are not counted.
+        """
+        if caller.has(EVENTS_WRITE):
+            return True
+        try:
+            (found,) = self._cache.run([("EXISTS", _rooms(connection_id))])
+        except CacheUnavailable:
+            return True
+        return bool(found)
+
+
+def _rooms(connection_id: str) -> str:
+    return f"rooms:{connection_id}"

@@ -110,7 +110,11 @@ class _Rooms:
         connection_id = request.event["requestContext"]["connectionId"]
         if services.last_checks is not None:
             services.last_checks.checked(connection_id, request.now)
-        followed = followed_rooms(services.connections, connection_id) if subscribes else set[str]()
+        # A new connection follows nothing, and many may open at once: the cache tells, without reading the index. If it
+        # has lost its data, rooms that are followed already are followed again, which changes nothing.
+        shares = services.shares if subscribes else None
+        is_new = shares is not None and not shares.has_rooms(caller, connection_id)
+        followed = followed_rooms(services.connections, connection_id) if subscribes and not is_new else set[str]()
 
         def open_one(room_id: str) -> ReadScope:
             if not subscribes:
