@@ -20,7 +20,7 @@ from headrace.features.analytics.late_events import mark
 from headrace.features.attachments.people import erase_files, files_of_room, files_of_user
 from headrace.features.edits.change import KINDS as EDITS
 from headrace.features.edits.change import fold
-from headrace.features.edits.people import erase_changes, exported
+from headrace.features.edits.people import changes_of, erase_changes
 from headrace.features.invitations.dynamodb import DynamoInvitations
 from headrace.features.people.erasure.chat import ChatEraser
 from headrace.features.people.erasure.dead_letters import LetterEraser
@@ -147,8 +147,8 @@ class World:
             connections,
             lambda user_id, skier_id: [
                 partial(files_of_user, self.attachments, user_id),
-                exported(self.changes, user_id, "changes", EDITS),
-                exported(self.changes, user_id, "reactions", REACTIONS),
+                partial(lines_of, "changes", partial(changes_of, EDITS), self.changes, user_id),
+                partial(lines_of, "reactions", partial(changes_of, REACTIONS), self.changes, user_id),
                 partial(ads._lines, clicks, user_id),
                 *([] if skier_id is None else [partial(lines_of, "rides", ski.rides_of, rides, skier_id)]),
             ],

@@ -30,7 +30,7 @@ class Dead(WritePath):
         self.now = 0.0
         self.lane = MemoryDeadLane(self.retry.dead)
         self.changes = MemoryChanges(self.store.tables[TABLE.table])
-        screens = {"chat": DeletedTexts(self.changes, lambda: self.now)}
+        screens = {"chat": DeletedTexts(self.changes, lambda: self.now).hidden}
         self.letters = DeadLetters(
             self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, screens, lambda: self.now, self.sleep
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,14 @@ Each event comes after the canonical time of its acceptance. It raises StoreUnav
 """
 
 
-def lines_of(kind: str | Callable[[Item], str], find: Find, table: Any, id: str, start: Item | None) -> Pages:
-    """A line for each row that ``find`` finds in ``table``."""
+def lines_of(
+    kind: str | Callable[[Item], str],
+    find: Find,
+    table: Any,
+    id: str,
+    start: Item | None,
+    shown: Callable[[list[Item]], Iterable[Item]] = iter,
+) -> Pages:
+    """A line for each row that ``find`` finds in ``table``, or that ``shown`` makes of those of a page."""
     for rows, place in find(table, id, start):
-        yield [(kind if isinstance(kind, str) else kind(row), row) for row in rows], place
+        yield [(kind if isinstance(kind, str) else kind(row), row) for row in shown(rows)], place

@@ -230,11 +230,11 @@ class Hidden:
     is_known: bool = True
 
 
-class EventScreen(Protocol):
-    """Keeps what people took back out of sight while its event waits in a queue that cannot be changed."""
+EventScreen = Callable[[Sequence[Any]], Mapping[int, Hidden]]
+"""What is shown in place of some events, by index: what people took back must not be seen while it waits in a queue.
 
-    def hidden(self, events: Sequence[Any]) -> Mapping[int, Hidden]:
-        """What is shown in place of some of ``events``, which are of any form, by index. Must not raise."""
+The events are of any form. It must not raise.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ Positions are those of :mod:`headrace.streams.chat.messages.positions`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,8 +143,7 @@ def parse(body: bytes) -> LiveCopy:
         content = json.loads(body)
         items = {item["key"]: item for item in content["items"]}
         position, follows, mark = (content.get(name, "") for name in ("position", "follows", "mark"))
-        room_id = _OF_TYPE.get(content.get("type"), _room_of)(content)
-        found = LiveCopy(room_id, items, position, content.get("missed") is True)
+        found = LiveCopy(_room_of(content), items, position, content.get("missed") is True)
         texts = [found.room_id, position, follows, mark, *items, *(item["timestamp"] for item in items.values())]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
@@ -157,13 +156,12 @@ def parse(body: bytes) -> LiveCopy:
 
 
 def _room_of(content: Mapping[str, Any]) -> Any:
+    """What :func:`_head` was made of."""
+    if content.get("type") == "changes":
+        return user_channel(content["userId"])
+    if content.get("type") == "events":
+        return stream_channel(f"{content['stream']}{SEPARATOR}{content['key']}")
     return content["roomId"]
-
-
-_OF_TYPE: dict[Any, Callable[[Mapping[str, Any]], Any]] = {
-    "changes": lambda content: user_channel(content["userId"]),
-    "events": lambda content: stream_channel(f"{content['stream']}{SEPARATOR}{content['key']}"),
-}
 
 
 def _head(room_id: str) -> dict[str, Any]:

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 _FOLDER = "headrace.features"
 
 
-def _declared(name: str) -> Feature:
-    feature: Feature = import_module(f"{_FOLDER}.{name}").FEATURE
-    return feature
-
-
-FEATURES = tuple(map(_declared, import_module(_FOLDER).NAMES))
+FEATURES: tuple[Feature, ...]
+FEATURES = tuple(import_module(f"{_FOLDER}.{name}").FEATURE for name in import_module(_FOLDER).NAMES)
 """All features, in the order of their hooks."""
 CHOSEN = chosen(FEATURES, FeatureSettings.read().stage_features)
 """Those of this stage."""

@@ -141,11 +141,11 @@ def test_an_event_with_a_time_and_no_id_is_the_same_when_it_is_sent_again() -> N
 def test_a_secret_is_withheld_from_operators_also_without_a_declaration() -> None:
     event = DOORS.accept(sent(pin="1234", note="late"), PRODUCER).event
 
-    ((_, hidden),) = screens()["unknown"].hidden([event]).items()
+    ((_, hidden),) = screens()["unknown"]([event]).items()
 
     assert "1234" not in json.dumps(hidden.event)
     assert (hidden.event["secrets"], hidden.event["fields"]["note"]) == (WITHHELD, "late")
-    assert screens()["unknown"].hidden([{"secrets": {}}, 1, None]) == {}
+    assert screens()["unknown"]([{"secrets": {}}, 1, None]) == {}
 
 
 def test_an_event_whose_stream_is_declared_no_more_waits_as_a_dead_letter() -> None:

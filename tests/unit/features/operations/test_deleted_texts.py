@@ -126,7 +126,7 @@ def test_no_text_is_shown_if_the_look_up_takes_too_long(dead: Dead) -> None:
     bury(dead, message, event("m-2"))
     store(dead, change(message))
     seconds = iter([0.0, SECONDS + 0.1])
-    screens = {"chat": DeletedTexts(dead.changes, lambda: next(seconds))}
+    screens = {"chat": DeletedTexts(dead.changes, lambda: next(seconds)).hidden}
 
     (item,) = with_bodies(dead.letters.find(Filter()).letters, 2000, screens)
 

@@ -7,7 +7,7 @@ from functools import partial
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
+from headrace.core.people import AT_ONCE, PART, Progress, Source, Step, Target, lines_of
 from headrace.core.stream import Hook
 from headrace.features.ads.storing import click_table, key_of
 from headrace.features.ads.stream import ADS, USER_INDEX
@@ -42,9 +42,10 @@ def steps() -> list[Step]:
 
 
 def sources(user_id: str, _skier_id: str | None) -> list[Source]:
-    return [partial(_lines, click_table(), user_id)]
+    clicks = click_table()
+    return [partial(lines_of, "clicks", clicks_of, clicks, user_id, shown=partial(whole, clicks))]
 
 
-def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:
-    for rows, place in clicks_of(table, user_id, start):
-        yield [("clicks", row) for row in table.get_many(list(map(key_of, rows)))], place
+def whole(clicks: DynamoTable, rows: list[Item]) -> list[Item]:
+    """The whole rows of those in the index."""
+    return clicks.get_many([*map(key_of, rows)])

@@ -14,16 +14,13 @@ WITHHELD = "withheld: a Secret"
 
 def screens() -> dict[str, EventScreen]:
     """What is withheld of the events of each declared stream, and of those that are declared no more."""
-    return {name: Secrets() for name in (*events(), UNKNOWN_STREAM)}
+    return dict.fromkeys((*events(), UNKNOWN_STREAM), without_secrets)
 
 
-class Secrets:
-    """Withholds what an event has as ``secrets``."""
-
-    def hidden(self, events: Sequence[Any]) -> Mapping[int, Hidden]:
-        """See :class:`.EventScreen`."""
-        return {
-            at: Hidden({**event, "secrets": WITHHELD})
-            for at, event in enumerate(events)
-            if isinstance(event, dict) and event.get("secrets")
-        }
+def without_secrets(events: Sequence[Any]) -> Mapping[int, Hidden]:
+    """An :data:`.EventScreen` that withholds what an event has as ``secrets``."""
+    return {
+        at: Hidden({**event, "secrets": WITHHELD})
+        for at, event in enumerate(events)
+        if isinstance(event, dict) and event.get("secrets")
+    }

@@ -36,7 +36,7 @@ class _Text:
 
 
 class DeletedTexts:
-    """Chat's :class:`~headrace.core.stream.EventScreen`. ``monotonic`` gives seconds."""
+    """Chat's :data:`~headrace.core.stream.EventScreen`, as :meth:`hidden`. ``monotonic`` gives seconds."""
 
     def __init__(self, changes: DynamoChanges, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._changes = changes

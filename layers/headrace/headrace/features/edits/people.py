@@ -7,7 +7,7 @@ from functools import partial
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
-from headrace.core.people import PART, Pages, Progress, Source, Step, Target
+from headrace.core.people import PART, Progress, Source, Step, Target, lines_of
 from headrace.core.stream import EventScreen
 from headrace.core.times import Clock, iso
 from headrace.features.edits.change import KINDS, OWNER, changes_by, message_of
@@ -25,7 +25,7 @@ from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.stream import CHAT, USER_INDEX
 
 
-def changes_of(messages: DynamoTable, user_id: str, kinds: Iterable[str], start: Item | None = None) -> tables.Pages:
+def changes_of(kinds: Iterable[str], messages: DynamoTable, user_id: str, start: Item | None = None) -> tables.Pages:
     """A user's changes of messages of these ``kinds``."""
     found = messages.query_pages("userId", changes_by(user_id), start, IndexName=USER_INDEX)
     return (([row for row in rows if row[CHANGE] in kinds], place) for rows, place in found)
@@ -33,7 +33,7 @@ def changes_of(messages: DynamoTable, user_id: str, kinds: Iterable[str], start:
 
 def erase_changes(table: DynamoChanges, clock: Clock, target: Target) -> Progress:
     """Delete the user's edits. What the user deleted as an owner stays deleted, by a pseudonym."""
-    for rows in parts(rows_of(changes_of(table, target.user_id, KINDS)), PART):
+    for rows in parts(rows_of(changes_of(KINDS, table, target.user_id)), PART):
         for row in rows:
             if row["by"] == OWNER:
                 _rename_owner(table, clock, target, row)
@@ -57,19 +57,9 @@ def steps() -> list[Step]:
 
 
 def sources(user_id: str, _skier_id: str | None) -> list[Source]:
-    return [exported(changes(), user_id, "changes", KINDS)]
-
-
-def exported(table: DynamoTable, user_id: str, what: str, kinds: Iterable[str]) -> Source:
-    """The source of a user's changes of these ``kinds``, whose lines say ``what`` they are."""
-
-    def pages(start: Item | None) -> Pages:
-        for rows, place in changes_of(table, user_id, kinds, start):
-            yield [(what, row) for row in rows], place
-
-    return pages
+    return [partial(lines_of, "changes", partial(changes_of, KINDS), changes(), user_id)]
 
 
 def screens() -> dict[str, EventScreen]:
     impatient = client("dynamodb", timeout=1.0, attempts=1, connections=AT_ONCE)
-    return {CHAT.name: DeletedTexts(DynamoChanges(impatient, messages_table_name(), "messages"))}
+    return {CHAT.name: DeletedTexts(DynamoChanges(impatient, messages_table_name(), "messages")).hidden}

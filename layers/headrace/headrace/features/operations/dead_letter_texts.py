@@ -27,7 +27,7 @@ def with_bodies(
             if letter.stream == stream and isinstance(letter.envelope.get("events"), list)
             for index, event in enumerate(letter.envelope["events"])
         ]
-        found = screen.hidden([event for *_, event in places])
+        found = screen([event for *_, event in places])
         hidden |= {places[number][:2]: each for number, each in found.items()}
     return [_shown(letter, characters, hidden) for letter in letters]
 

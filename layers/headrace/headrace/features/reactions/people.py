@@ -6,8 +6,8 @@ from functools import partial
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
-from headrace.core.people import PART, Progress, Source, Step, Target
-from headrace.features.edits.people import changes_of, exported
+from headrace.core.people import PART, Progress, Source, Step, Target, lines_of
+from headrace.features.edits.people import changes_of
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KINDS, VALUE, message_of
 from headrace.features.reactions.storing import counts
@@ -20,7 +20,7 @@ from headrace.streams.chat.messages.room_log import Batch, RoomLog
 
 def erase_reactions(table: DynamoMessageTable, counts: ReactionCounts, log: RoomLog, target: Target) -> Progress:
     """Delete the user's reactions. Their rows stay until the messages are counted: they lead to these."""
-    for rows in parts(rows_of(changes_of(table, target.user_id, KINDS)), PART):
+    for rows in parts(rows_of(changes_of(KINDS, table, target.user_id)), PART):
         places = sorted(set(map(message_of, rows)))
         # Without the cache, nothing is erased: a log may keep messages with these reactions for long.
         log.append({room_id: Batch(new_tag()) for room_id, _ in places})
@@ -44,4 +44,4 @@ def steps() -> list[Step]:
 
 
 def sources(user_id: str, _skier_id: str | None) -> list[Source]:
-    return [exported(message_table(), user_id, "reactions", KINDS)]
+    return [partial(lines_of, "reactions", partial(changes_of, KINDS), message_table(), user_id)]

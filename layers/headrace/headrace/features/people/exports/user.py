@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from headrace.core.items import Item
-from headrace.core.people import Find, Line, Pages, Source, lines_of
+from headrace.core.people import Line, Pages, Source, lines_of
 from headrace.features.people import finders
 from headrace.features.people.exports.lines import Omitted
 from headrace.features.people.exports.tasks import Task
@@ -47,28 +47,15 @@ class UserSources:
             partial(_memberships, memberships, self.messages, user_id),
             partial(lines_of, "invitations", finders.invitations_of, memberships, user_id),
             partial(lines_of, _inviter, finders.inviters_of, memberships, user_id),
-            partial(
-                _rows_by_key,
-                "connections",
-                finders.connections_of,
-                self.connections,
-                ("roomId", "connectionId"),
-                user_id,
-            ),
+            partial(lines_of, "connections", finders.connections_of, self.connections, user_id, shown=self._whole),
             # These read whole tables.
-            partial(_named_by_others, memberships, user_id),
+            partial(lines_of, "namedByOthers", finders.named_by_others, memberships, user_id, shown=_named),
             partial(lines_of, "rooms", finders.rooms_naming, self.rooms, user_id),
         ]
         return sources, NOT_INCLUDED
 
-
-def _rows_by_key(
-    kind: str, find: Find, table: DynamoTable, key: Sequence[str], user_id: str, start: Item | None
-) -> Pages:
-    """As :func:`.lines_of`, where an index has only the keys of the rows."""
-    for rows, place in find(table, user_id, start):
-        found = table.get_many([{name: row[name] for name in key} for row in rows])
-        yield [(kind, row) for row in found], place
+    def _whole(self, keys: list[Item]) -> list[Item]:
+        return self.connections.get_many([{name: row[name] for name in ("roomId", "connectionId")} for row in keys])
 
 
 def _inviter(row: Item) -> str:
@@ -86,7 +73,5 @@ def _memberships(memberships: DynamoTable, messages: DynamoTable, user_id: str, 
             yield [("memberships", row), *lines], behind
 
 
-def _named_by_others(memberships: DynamoTable, user_id: str, start: Item | None) -> Pages:
-    for rows, place in finders.named_by_others(memberships, user_id, start):
-        named = [{name: row[name] for name in _NAMED if name in row} for row in rows]
-        yield [("namedByOthers", row) for row in named], place
+def _named(rows: list[Item]) -> list[Item]:
+    return [{name: row[name] for name in _NAMED if name in row} for row in rows]
