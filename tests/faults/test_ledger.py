@@ -45,9 +45,6 @@ def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
     ("row", "problem"),
     [
         (result(), "lost 1: ['id-1']"),
-        (result(ITEM, ITEM), "duplicated 1"),
-        (result(ITEM, {**ITEM, "messageId": "id-2"}), "unexpected 1"),
-        (result({**ITEM, "message": "other"}), "lost 1"),
         (result(dead=(LETTER,)), "1 unexpected dead letters"),
         (result(ITEM, expected_dead={b"poison-1": "not_json"}), "1 poison records are not dead"),
         (

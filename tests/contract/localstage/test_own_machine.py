@@ -138,14 +138,6 @@ async def test_a_page_of_another_origin_is_refused_by_every_server(server: Serve
     assert services.killed == []
 
 
-async def test_programs_of_this_machine_and_pages_of_the_server_are_answered(server: Server) -> None:
-    """Such as Swagger UI, which asks for /openapi.json."""
-    origin = "/".join(server.url.split("/")[:3])
-
-    assert (await server.ask())[0] == 200
-    assert (await server.ask(Origin=origin, **{"Sec-Fetch-Site": "same-origin"}))[0] == 200
-
-
 @pytest.mark.parametrize("emulator", ["dynalite", "capacity", "MiniStack"])
 async def test_an_emulator_refuses_other_users_who_have_no_session_token(stage: Emulators, emulator: str) -> None:
     servers = {
@@ -168,10 +160,3 @@ async def test_another_user_of_the_machine_kills_nothing(services: Services, sta
 
     assert code == 403
     assert services.killed == []
-
-
-async def test_a_kill_names_a_service_that_runs(services: Services, status: StatusServer) -> None:
-    assert (await Server("POST", status.kill_url, b'{"service": "Kafka", "seconds": 0}').ask())[0] == 404
-    assert (await Server("POST", status.kill_url, b'{"service": "Redis", "seconds": 0.5}').ask())[0] == 200
-
-    assert services.killed == [("Redis", 0.5)]

@@ -119,27 +119,16 @@ def rabbitmq_queue(channel: BlockingChannel) -> str:
     return name
 
 
-def new_rabbitmq_trigger(
-    url: str,
-    functions: FakeFunctions,
-    queue: str,
-    *,
-    id: str = "Mapping",
-    batch_size: int = 10,
-    window: int | None = 0,
-    returns_by: Verb = "reject",
-) -> RabbitMqTrigger:
-    mapping = RabbitMqMapping(id, "Persist", "Broker", "Keys", queue, "/", batch_size, window)
-    login = {"username": "guest", "password": "guest"}
-    return RabbitMqTrigger(mapping, functions, broker_url=url, broker_arn=BROKER_ARN, returns_by=returns_by, **login)
-
-
 @pytest.fixture(name="make_trigger")
 async def rabbitmq_triggers(rabbitmq: str, functions: FakeFunctions) -> AsyncIterator[Callable[..., RabbitMqTrigger]]:
     made: list[RabbitMqTrigger] = []
+    login = {"broker_url": rabbitmq, "username": "guest", "password": "guest", "broker_arn": BROKER_ARN}
 
-    def make(*args: object, **options: object) -> RabbitMqTrigger:
-        made.append(new_rabbitmq_trigger(rabbitmq, functions, *args, **options))
+    def make(
+        queue: str, *, id: str = "Mapping", batch_size: int = 10, window: int | None = 0, returns_by: Verb = "reject"
+    ) -> RabbitMqTrigger:
+        mapping = RabbitMqMapping(id, "Persist", "Broker", "Keys", queue, "/", batch_size, window)
+        made.append(RabbitMqTrigger(mapping, functions, returns_by=returns_by, **login))
         return made[-1]
 
     yield make
@@ -180,36 +169,21 @@ def left(sqs: Any, queue: str) -> tuple[int, int]:
 
 
 def send(sqs: Any, queue: str, *bodies: str) -> None:
-    for begin in range(0, len(bodies), 10):
-        entries = [{"Id": str(i), "MessageBody": body} for i, body in enumerate(bodies[begin : begin + 10])]
-        sqs.send_message_batch(QueueUrl=queue, Entries=entries)
-
-
-def sqs_arn_of(sqs: Any, queue: str) -> str:
-    return sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-
-
-def new_sqs_trigger(
-    endpoint: str,
-    functions: FakeFunctions,
-    queue: str,
-    *,
-    batch_size: int = 10,
-    maximum_concurrency: int | None = None,
-    partial_response: bool = False,
-) -> SqsTrigger:
-    mapping = SqsMapping("Mapping", "Persist", "RetryQueue", batch_size, maximum_concurrency, partial_response)
-    factory = partial(make_client, endpoint, "us-east-1", CREDENTIALS)
-    arn = queue_arn(queue, "us-east-1")
-    return SqsTrigger(mapping, functions, queue_url=queue, queue_arn=arn, client_factory=factory)
+    entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+    sqs.send_message_batch(QueueUrl=queue, Entries=entries)
 
 
 @pytest.fixture(name="make_trigger")
 async def sqs_triggers(moto_url: str, functions: FakeFunctions) -> AsyncIterator[Callable[..., SqsTrigger]]:
     made: list[SqsTrigger] = []
+    factory = partial(make_client, moto_url, "us-east-1", CREDENTIALS)
 
-    def make(*args: object, **options: object) -> SqsTrigger:
-        made.append(new_sqs_trigger(moto_url, functions, *args, **options))
+    def make(
+        queue: str, *, batch_size: int = 10, maximum_concurrency: int | None = None, partial_response: bool = False
+    ) -> SqsTrigger:
+        mapping = SqsMapping("Mapping", "Persist", "RetryQueue", batch_size, maximum_concurrency, partial_response)
+        arn = queue_arn(queue, "us-east-1")
+        made.append(SqsTrigger(mapping, functions, queue_url=queue, queue_arn=arn, client_factory=factory))
         return made[-1]
 
     yield make

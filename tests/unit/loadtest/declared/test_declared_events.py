@@ -6,11 +6,10 @@ from typing import Any, Literal
 
 import pytest
 
-from headrace.core.errors import InvalidEvent
 from headrace.declare import Event, Field, Id, Refused, Secret, Stream, User
 from headrace.features.declared.folder import declarations
 from headrace.features.declared.stream import Events
-from loadtest.declared.events import KEYS, Made, Maker, Totals, declaration_of
+from loadtest.declared.events import KEYS, Maker, Totals, declaration_of
 from localstage.client.errors import ClientError
 from tests.unit.template_stack import ROOT
 from tests.worlds.senders import CLOCK, sender
@@ -57,54 +56,12 @@ def test_what_is_made_of_a_model_is_accepted_with_the_values_that_are_expected(s
     assert any(len(each.sent) < len(each.item) for each in made) or stream.name == "sensor-readings"
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
-def test_each_invalid_event_is_refused(stream: Stream) -> None:
-    invalid = Maker(stream, 7).invalid(CLOCK.now())
-
-    assert len(invalid) == len(stream.event.model_fields) + 1
-    for each in invalid:
-        with pytest.raises(InvalidEvent):
-            Events(stream).accept(each, sender(trusted=True))
-
-
 def test_a_check_that_refuses_all_that_is_made_is_named() -> None:
     def refuse(_: Parcel) -> None:
         raise Refused("weight", "is never right")
 
     with pytest.raises(ClientError, match="the check of parcels refuses 1000 events"):
         Maker(Stream("parcels", Parcel, key="parcel_box", check=refuse), 7).make(0)
-
-
-def made(number: int, minute: int, **fields: Any) -> Made:
-    timestamp = f"2026-01-01T10:0{minute}:00.000000Z"
-    return Made(timestamp, f"e-{number}", {}, {"parcelBox": "a", "size": "small", **fields})
-
-
-def test_expected_totals_are_exact() -> None:
-    first, *others = events = [
-        made(1, 0, sentBy="u", weight=0.1, price=5),
-        made(2, 0, sentBy="v", weight=0.2),
-        made(3, 2, sentBy="u", weight=0.3, size="large"),
-    ]
-    totals = Totals(PARCELS, events)
-
-    assert totals.whole() == {
-        "events": 3,
-        "active": {"from": first.timestamp, "to": others[-1].timestamp},
-        "uniqueUsers": 2,
-        "topUsers": [{"userId": "u", "events": 2}, {"userId": "v", "events": 1}],
-        "top": {
-            "parcelBox": [{"parcelBox": "a", "events": 3}],
-            "size": [{"size": "small", "events": 2}, {"size": "large", "events": 1}],
-            "note": [],
-        },
-        "sums": {
-            "weight": {"events": 3, "sum": 0.6, "mean": 0.6 / 3, "min": 0.1, "max": 0.3},
-            "price": {"events": 1, "sum": 5, "mean": 5.0, "min": 5, "max": 5},
-        },
-    }
-    points = [(each["from"][14:16], each["events"], each["uniqueUsers"]) for each in totals.points(totals.window)]
-    assert points == [("00", 2, 2), ("01", 0, 0), ("02", 1, 1)]
 
 
 def test_an_unknown_stream_names_the_known_ones_and_where_a_declaration_goes(monkeypatch: pytest.MonkeyPatch) -> None:
