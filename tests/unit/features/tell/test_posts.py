@@ -58,7 +58,10 @@ def test_without_a_usable_secret_nothing_is_posted_and_the_next_batch_looks_agai
     assert asked == ["receiver.example"]
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "52.94.236.248", "192.88.98.1", "2606:4700:4700::1111", "2a00::1"])
+@pytest.mark.parametrize(
+    "address",
+    ["1.1.1.1", "52.94.236.248", "192.0.1.1", "192.88.98.1", "2606:4700:4700::1111", "2a00::1", "2001:200::1"],
+)
 def test_an_address_of_the_internet_may_be_called(address: str) -> None:
     assert is_public(address)
 
@@ -69,6 +72,7 @@ def test_an_address_of_the_internet_may_be_called(address: str) -> None:
         *("127.0.0.1", "127.9.9.9", "0.0.0.0", "10.42.0.7", "172.16.0.1", "192.168.1.1"),
         *("169.254.169.254", "169.254.170.2", "169.254.100.1"),  # metadata, of containers, and the API of Lambda
         *("100.64.0.1", "100.127.255.255", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1"),
+        *("192.0.0.192", "192.0.0.9", "192.88.99.1", "3fff::1", "3fff:fff::1", "2001:1::1"),  # global in some Pythons
         *("224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"),
         *("::", "::1", "fe80::1", "fe80::1%eth0", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1"),
         *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:1.1.1.1", "::127.0.0.1"),

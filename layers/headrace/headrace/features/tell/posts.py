@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,6 +32,15 @@ ANSWER_SECONDS = 15.0
 
 _PORTS = {"https": 443, "http": 80}
 _UNICAST = IPv6Network("2000::/3")
+_INSIDE = tuple(
+    ip_network(each)
+    for each in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
+        *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+        *("224.0.0.0/4", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
+    )
+)
+"""Special-purpose networks of IANA's registries, and multicast. ``is_global`` says less in some versions of Python."""
 _RETRY_AFTER = re.compile(rb"\r\nretry-after: *(\d{1,6})\r\n", re.IGNORECASE)
 
 
@@ -89,9 +98,8 @@ def is_public(address: str) -> bool:
     addresses and NAT64 are in no global unicast.
     """
     found = ip_address(address)
-    if isinstance(found, IPv6Address):
-        return found in _UNICAST and found.is_global and not (found.sixtofour or found.teredo)
-    return found.is_global and not found.is_multicast
+    is_unicast = found in _UNICAST if isinstance(found, IPv6Address) else True
+    return is_unicast and not any(found in each for each in _INSIDE)
 
 
 class Posts:
