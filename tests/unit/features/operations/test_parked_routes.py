@@ -72,8 +72,9 @@ def test_messages_are_requeued_and_counted_by_their_lane(
 def test_who_returned_messages_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert call(ParkingQueue(RequeueResult(2, 1)), RETURN, {"lane": "retry"})[0] == 200
 
-    (found,) = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
+    began, found = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
     logged = {name: found[name] for name in ("message", "operator", "lane", "returned", "left")}
+    assert (began["message"], began["operator"]) == ("parked messages are being returned", "olga")
     expected = {"message": "parked messages were returned", "operator": "olga", "lane": "retry"}
     assert logged == {**expected, "returned": 2, "left": 1}
 

@@ -176,6 +176,8 @@ def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> 
     if body.dry_run:
         return {"dryRun": True, **_counts(letters.find(body))}
     before = body.continuation or letters.start(body, body.rate)
+    # Before as well as after: a slice that is cut off has moved letters too.
+    audit("dead letters are being redriven", request.caller, filter=before.wanted.to_log())
     state = letters.redrive(before, request.meter)
     moved = state.moved - before.moved
     audit("dead letters were redriven", request.caller, filter=state.wanted.to_log(), moved=moved, failed=state.failed)
@@ -193,6 +195,8 @@ def discard(letters: DeadLetters, request: Request[None, None, DiscardBody]) -> 
     body = request.body
     if body.dry_run:
         return {"dryRun": True, **_counts(letters.find(body, discard_limit(body.rate)))}
+    if body.confirm is not None:
+        audit("dead letters are being discarded", request.caller, filter=body.to_log(), confirm=body.confirm)
     found, deleted = letters.discard(body, body.rate, body.confirm, request.meter)
     failed = len(found.letters) - deleted
     audit("dead letters were discarded", request.caller, filter=body.to_log(), discarded=deleted, failed=failed)

@@ -63,6 +63,7 @@ def read_depth(parking_queues: ParkingQueues, _request: Request[None, None, None
 def requeue(parking_queues: ParkingQueues, request: Request[None, None, RequeueBody]) -> Requeued:
     """Move messages back to a lane, for at most one slice of time."""
     body = request.body
+    audit("parked messages are being returned", request.caller, lane=body.lane, limit=body.limit)
     moved = parking_queues.requeue(body.lane, body.limit, body.rate, SLICE_SECONDS)
     request.meter.count("ParkedReturned", moved.returned, lane=body.lane)
     audit("parked messages were returned", request.caller, lane=body.lane, returned=moved.returned, left=moved.left)
