@@ -194,7 +194,7 @@ trace: setup ## print the way of an event through the local stage, from its logs
 doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [FRIEND_TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
 	@$(OPS) doctor
 
-cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [PICTURE=….svg] [ARGS=--http]
+cost: setup ## print what a stage costs on AWS, by item   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [PICTURE=….svg] [ARGS=--http]
 	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(if $(PICTURE),--picture "$$PICTURE") $(ARGS)
 
 replay: setup ## bring rows back from an archive that a stage does not have   [FROM=2026-11-01] [UNTIL=2026-11-27] [STREAM=chat] [STACK=headrace-prod] [BUCKET=…]
@@ -202,7 +202,7 @@ replay: setup ## bring rows back from an archive that a stage does not have   [F
 
 ##@ Deploy and document
 
-plan: setup ## print what a rate of events needs of a stage, and what is full first   [RATE=1000] [EVENT_BYTES=250] [BATCH=25] [HOT=1] [STREAM=chat] [STAGE_ENV=prod]
+plan: setup ## print what a rate of events needs of a stage, and what is full first   [RATE=1000] [EVENT_BYTES=250] [BATCH=25] [HOT=1] [STREAM=chat] [STAGE_ENV=dev]
 	@PYTHONPATH=layers/headrace $(PY) -m tools.plan $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(HOT),--hot '$(HOT)') $(if $(STREAM),--stream "$$STREAM") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
 
 preflight: setup ## check an account before the first deployment of a stage; only reads   [STAGE_ENV=dev]
@@ -226,6 +226,7 @@ reference: setup ## write the generated pages of docs/reference and modules of t
 
 docs: .local/docs/bin/zensical ## build the documentation site in .local/site
 	@.local/docs/bin/zensical build --strict --clean --config-file mkdocs.yml
+	@echo "headrace: the site is in .local/site; its search needs a server: python3 -m http.server -d .local/site" >&2
 
 .local/docs/bin/zensical: requirements/docs.txt | setup
 	@echo "headrace: setting up the generator of the site (once)" >&2

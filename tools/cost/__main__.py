@@ -1,4 +1,4 @@
-"""``python -m tools.cost``: prints what a stage costs per month and per million events, by position."""
+"""``python -m tools.cost``: prints what a stage costs per month and per million events, by item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadtest.client.command import Parser, between, count, exit_code_of, positi
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
 from tools.cost.command import load_parser
-from tools.cost.model import Load, once, positions
+from tools.cost.model import Load, items, once
 from tools.cost.picture import draw
 from tools.cost.summary import Summary
 
@@ -48,10 +48,10 @@ def run(config_env: str, connections: float | None, picture: Path | None, **give
     load = Load(connections=connections, **given)  # type: ignore[arg-type]
     listed = prices.read()
     read = stage.read(config_env)
-    found = positions(load, read, listed)
+    found = items(load, read, listed)
     table = Table(box=None, pad_edge=False)
     table.add_column(f"{config_env}, {listed.region}, {listed.date}")
-    for name in ("at rest, $/month", "load, $/month", "usual, $/month", "$/M events", "usual, $/M"):
+    for name in ("at rest, $/month", "load, $/month", "usual design, $/month", "$/M events", "usual design, $/M"):
         table.add_column(name, justify="right")
     million = load.events / 1e6
     total = Summary(tuple(found))
@@ -60,7 +60,7 @@ def run(config_env: str, connections: float | None, picture: Path | None, **give
             table.add_row(each.name, *_cells(each.rest, each.load, each.usual, million))
     table.add_row("[bold]sum", *_cells(total.rest, total.load, total.usual, million))
     console = Console(highlight=False)
-    console.width = max(console.width, 110)
+    console.width = max(console.width, 120)
     console.print(table)
     paid_once = f"paid once, for warm tables     ${once(read, listed):,.0f}"
     print("\n".join(["", *total.lines(million), paid_once, f"not confirmed: {', '.join(listed.unconfirmed)}"]))

@@ -104,7 +104,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Position:
+class Item:
     """Dollars per month: at rest, under the load in addition, and of the usual design under the same load."""
 
     name: str
@@ -158,8 +158,8 @@ def row_of(event_bytes: int, stream: str = "chat") -> Row:
     return Row(len(json.dumps(raw, separators=(",", ":"))) + max(0, length - 4_000), whole, (whole, by_time))
 
 
-def positions(load: Load, stage: Stage, prices: Prices) -> list[Position]:
-    """Every position of a month."""
+def items(load: Load, stage: Stage, prices: Prices) -> list[Item]:
+    """Every item of a month."""
     return [*_at_rest(stage, prices), *_writing(load, stage, prices), *_listening(load, prices)]
 
 
@@ -168,29 +168,29 @@ def once(stage: Stage, price: Prices) -> float:
     return stage.warm_units * price("warm_write_unit")
 
 
-def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
+def _at_rest(stage: Stage, price: Prices) -> Iterator[Item]:
     nodes = stage.brokers * stage.nodes
     broker = nodes * HOURS * price(stage.instance.replace("mq.", "mq_").replace(".", "_"))
-    yield Position(f"broker, {nodes} x {stage.instance}", broker)
-    yield Position("broker storage", stage.brokers * stage.disk_gb * price("mq_storage"))
-    yield Position("interface endpoints", stage.endpoints * HOURS * price("endpoint"))
-    yield Position("cache, the smallest", 0.1 * HOURS * price("cache_storage"))
+    yield Item(f"broker, {nodes} x {stage.instance}", broker)
+    yield Item("broker storage", stage.brokers * stage.disk_gb * price("mq_storage"))
+    yield Item("interface endpoints", stage.endpoints * HOURS * price("endpoint"))
+    yield Item("cache, the smallest", 0.1 * HOURS * price("cache_storage"))
     if stage.minimum_units:
         hour = price("dynamodb_provisioned_write") + price("dynamodb_provisioned_read")
         minimum = stage.scaled * stage.minimum_units * hour * HOURS
-        yield Position("DynamoDB, units that the tables of events always have", minimum)
+        yield Item("DynamoDB, units that the tables of events always have", minimum)
         alarms = stage.scaled * SCALING_ALARMS * price("alarm_metric")
-        yield Position("alarms that scale the tables of events", alarms)
-    yield Position("secrets", stage.secrets * price("secret"))
+        yield Item("alarms that scale the tables of events", alarms)
+    yield Item("secrets", stage.secrets * price("secret"))
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
-    yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))
-    yield Position("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
+    yield Item("alarms and metrics, the dashboard", observed + price("dashboard"))
+    yield Item("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
     probes = stage.brokers * sum(stage.queues.values()) * MINUTES
     calls = (SCHEDULED_CALLS + probes) * _call(price, 0.05, GIGABYTES) + probes * price("dynamodb_write")
-    yield Position("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
+    yield Item("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
 
 
-def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
+def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Item]:
     row, events, frames = row_of(load.event_bytes, load.stream), load.events, load.frames
     queues, days = stage.queues[load.stream], stage.retention[load.stream]
     usual_api = events * (_metered(row.sent, FRAME_BYTES) + 1) * price("websocket_message")
@@ -199,30 +199,30 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     else:
         metered = _metered(load.batch * row.sent, FRAME_BYTES) + _metered(load.batch * ACK_BYTES, FRAME_BYTES)
         api = frames * metered * price("websocket_message")
-    yield Position("API Gateway, requests and acks", load=api, usual=usual_api)
+    yield Item("API Gateway, requests and acks", load=api, usual=usual_api)
     receive = _call(price, RECEIVE_SECONDS + RECEIVE_EVENT_SECONDS * load.batch, GIGABYTES)
     usual_call = _call(price, USUAL_SECONDS, USUAL_GIGABYTES)
-    yield Position("Lambda, receiving", load=frames * receive, usual=events * usual_call)
+    yield Item("Lambda, receiving", load=frames * receive, usual=events * usual_call)
     invocations = events / events_per_invocation(load, queues, load.window)
-    yield Position("Lambda, persisting", load=persisting(load, queues, price, load.window))
+    yield Item("Lambda, persisting", load=persisting(load, queues, price, load.window))
     name = f"DynamoDB, {sum(row.units)} write units an event"
     usual_units = events * sum(row.units) * price("dynamodb_write")
-    yield Position(name, load=_units(load, stage, price, row.units), usual=usual_units, is_dynamodb=True)
+    yield Item(name, load=_units(load, stage, price, row.units), usual=usual_units, is_dynamodb=True)
     activity = min(frames, load.rooms * queues * SECONDS) if load.stream == "chat" else 0
-    yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
+    yield Item("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
     # As many events as arrive in this time are stored from then on, when the first ones expire.
     stored = load.rate * days * 86_400 * row.stored(price)
     name = f"DynamoDB, storage after {days} days"
-    yield Position(name, load=stored, usual=stored, is_dynamodb=True)
+    yield Item(name, load=stored, usual=stored, is_dynamodb=True)
     logs = price("logs") / GB
     written = (frames + invocations) * LOG_BYTES + events * LOG_EVENT_BYTES
-    yield Position("logs", load=written * logs, usual=events * LOG_BYTES * logs)
-    yield Position("cache, commands", load=(frames + invocations) * CACHE_UNITS * price("cache_unit"))
+    yield Item("logs", load=written * logs, usual=events * LOG_BYTES * logs)
+    yield Item("cache, commands", load=(frames + invocations) * CACHE_UNITS * price("cache_unit"))
     traffic = events * row.sent / GB
     moved = traffic * 1.4 * price("endpoint_data") + traffic * price("data_between_zones")
-    yield Position("traffic between zones and endpoints", load=moved)
+    yield Item("traffic between zones and endpoints", load=moved)
     acks = events * ACK_BYTES / GB * price("data_out")
-    yield Position("data out, acks", load=acks, usual=acks)
+    yield Item("data out, acks", load=acks, usual=acks)
 
 
 def _units(load: Load, stage: Stage, price: Prices, units: Sequence[float]) -> float:
@@ -236,27 +236,27 @@ def _units(load: Load, stage: Stage, price: Prices, units: Sequence[float]) -> f
     return above * HOURS * price("dynamodb_provisioned_write")
 
 
-def _listening(load: Load, price: Prices) -> Iterator[Position]:
+def _listening(load: Load, price: Prices) -> Iterator[Item]:
     row, copies = row_of(load.event_bytes, load.stream), load.events * load.listeners
     pushed = copies / load.batch
     one, many = _metered(row.sent, FRAME_BYTES), _metered(load.batch * row.sent, FRAME_BYTES)
     messages = price("websocket_message")
-    yield Position("API Gateway, live copies", load=pushed * many * messages, usual=copies * one * messages)
+    yield Item("API Gateway, live copies", load=pushed * many * messages, usual=copies * one * messages)
     second = GIGABYTES * price("lambda_gb_second")
     calls = min(pushed, load.frames) * price("lambda_request")
-    yield Position("Lambda, pushing", load=calls + pushed * PUSH_SECONDS * second, usual=copies * PUSH_SECONDS * second)
+    yield Item("Lambda, pushing", load=calls + pushed * PUSH_SECONDS * second, usual=copies * PUSH_SECONDS * second)
     out = copies * row.sent / GB * price("data_out")
-    yield Position("data out, live copies", load=out, usual=out)
+    yield Item("data out, live copies", load=out, usual=out)
     minutes = load.connections * MINUTES * price("websocket_minute")
-    yield Position("connections", load=minutes, usual=minutes)
+    yield Item("connections", load=minutes, usual=minutes)
     opened = load.connections * SECONDS / CONNECTED_SECONDS
     call = _call(price, CHECK_CALL_SECONDS, GIGABYTES) + LOG_BYTES / GB * price("logs")
     rows = (OPEN_WRITES + CLOSE_WRITES) * price("dynamodb_write")
-    yield Position("opening and closing connections", load=opened * (2 * call + rows), usual=opened * (2 * call + rows))
+    yield Item("opening and closing connections", load=opened * (2 * call + rows), usual=opened * (2 * call + rows))
     checks = load.connections * SECONDS / load.check_seconds
     frame = 2 * messages + call
     kept = CHECK_WRITES * price("dynamodb_write") + CHECK_READS * price("dynamodb_read")
-    yield Position("checks of connections", load=checks * (frame + kept), usual=checks * frame)
+    yield Item("checks of connections", load=checks * (frame + kept), usual=checks * frame)
 
 
 def write_units(stream: Stream, event: dict[str, Any], **more: str) -> int:

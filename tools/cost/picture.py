@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from loadtest.report.plots import Line, LineChart, picture
-from tools.cost.model import Load, positions
+from tools.cost.model import Load, items
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
@@ -18,7 +18,7 @@ HIGHEST, STEP = 100, 5
 def draw(stage: Stage, listed: Prices, load: Load) -> str:
     """The picture as SVG: the cost of ``stage`` and of the usual design at each rate, with frames as in ``load``."""
     rates = range(STEP, HIGHEST + 1, STEP)
-    sums = {rate: Summary(tuple(positions(replace(load, rate=float(rate)), stage, listed))) for rate in rates}
+    sums = {rate: Summary(tuple(items(replace(load, rate=float(rate)), stage, listed))) for rate in rates}
     millions = {rate: replace(load, rate=float(rate)).events / 1e6 for rate in rates}
     label = f"{stage.name}, frames of {load.batch}"
 

@@ -1,32 +1,32 @@
-"""Sums of positions, and how they compare with the usual design."""
+"""Sums of items, and how they compare with the usual design."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.cost.model import Position
+from tools.cost.model import Item
 
 
 @dataclass(frozen=True)
 class Summary:
     """Dollars per month."""
 
-    positions: tuple[Position, ...]
+    items: tuple[Item, ...]
 
     @property
     def rest(self) -> float:
         """What a stage costs without events."""
-        return sum(each.rest for each in self.positions)
+        return sum(each.rest for each in self.items)
 
     @property
     def load(self) -> float:
         """What the load costs in addition."""
-        return sum(each.load for each in self.positions)
+        return sum(each.load for each in self.items)
 
     @property
     def usual(self) -> float:
         """What the load costs in the usual design."""
-        return sum(each.usual for each in self.positions)
+        return sum(each.usual for each in self.items)
 
     @property
     def share(self) -> float:
@@ -36,7 +36,7 @@ class Summary:
     @property
     def share_without_dynamodb(self) -> float:
         """All of the load's cost but DynamoDB's, as a part of the usual design's whole cost."""
-        return sum(each.load for each in self.positions if not each.is_dynamodb) / self.usual
+        return sum(each.load for each in self.items if not each.is_dynamodb) / self.usual
 
     @property
     def share_with_rest(self) -> float:

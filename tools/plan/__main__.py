@@ -15,7 +15,7 @@ from loadtest.client.command import Parser, between, exit_code_of
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
 from tools.cost.command import load_parser
-from tools.cost.model import SAMPLES, Load, positions
+from tools.cost.model import SAMPLES, Load, items
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
@@ -27,7 +27,7 @@ HOUR = 3600
 
 def parser() -> Parser:
     """The command's parser."""
-    made = load_parser("python -m tools.plan", __doc__, 1_000.0, "prod")
+    made = load_parser("python -m tools.plan", __doc__, 1_000.0, "dev")
     add = made.add_argument
     add("--hot", type=partial(between, 1, 100), default=1, help="percent of the busiest room, resort or ad (default 1)")
     add("--stream", choices=sorted(SAMPLES), default="chat", help="default chat")
@@ -83,7 +83,7 @@ def _growth(load: Load, read: Stage, listed: Prices, hot: float) -> Table:
         at = replace(load, rate=float(rate))
         full = [part.name for part in parts(at, read, hot) if part.use > 1 and part.name not in known]
         known.update(full)
-        total = Summary(tuple(positions(at, read, listed)))
+        total = Summary(tuple(items(at, read, listed)))
         month = total.rest + total.load
         table.add_row(f"{rate:,}", f"{month:,.0f}", f"{month / at.events * 1e6:,.2f}", "; ".join(full) or "–")
     return table

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from headrace.features.declared.folder import declarations
 from headrace.features.declared.stream import Events
 from tools.cost import model, prices, stage
-from tools.cost.model import SAMPLES, TIME, Load, Position, positions, write_units
+from tools.cost.model import SAMPLES, TIME, Load, Item, items, write_units
 from tools.cost.summary import Summary
 from tools.stack_reference.markdown import ROOT, rendered, table
 
@@ -23,14 +23,14 @@ def render() -> str:
     """The page."""
     listed = prices.read()
     stages = {name: stage.read(name) for name in stage.STAGES}
-    at_rest = {name: _sums(positions(Load(), each, listed), lambda one: one.rest) for name, each in stages.items()}
+    at_rest = {name: _sums(items(Load(), each, listed), lambda one: one.rest) for name, each in stages.items()}
     rest = {name: found["**sum**"] for name, found in at_rest.items()}
     clients = at_rest["dev"]["Cognito clients of machines"]
     kept = {
-        name: next(one.load for one in positions(Load(), each, listed) if "storage after" in one.name)
+        name: next(one.load for one in items(Load(), each, listed) if "storage after" in one.name)
         for name, each in stages.items()
     }
-    loads = {name: positions(load, stages["dev"], listed) for name, load in LOADS.items()}
+    loads = {name: items(load, stages["dev"], listed) for name, load in LOADS.items()}
     events = RATE * model.SECONDS / 1e6
     summaries = {name: Summary(tuple(found)) for name, found in loads.items()}
     even = summaries["frames of 25"].break_even or 0.0
@@ -46,13 +46,13 @@ def render() -> str:
         listed=listed,
         model=model,
         stages=stages,
-        at_rest=table(["position", *stages], _rows(at_rest, ".2f")),
+        at_rest=table(["item", *stages], _rows(at_rest, ".2f")),
         rest=rest,
         clients=clients,
         once=model.once(stages["prod"], listed),
         event_bytes=Load().event_bytes,
         rate=round(RATE),
-        under_load=table(["position", *costs], rows),
+        under_load=table(["item", *costs], rows),
         window=model.persisting(Load(RATE, batch=1), 1, listed, model.WINDOW_SECONDS) / events,
         without_window=model.persisting(Load(RATE, batch=1), 1, listed) / events,
         kept=kept,
@@ -74,7 +74,7 @@ def event_units() -> list[list[str]]:
     ]
 
 
-def _sums(found: Sequence[Position], value: Callable[[Position], float]) -> dict[str, float]:
+def _sums(found: Sequence[Item], value: Callable[[Item], float]) -> dict[str, float]:
     named = {each.name.partition(",")[0] if each.rest else each.name: value(each) for each in found}
     shown = {name: amount for name, amount in named.items() if amount}
     return {**shown, "**sum**": sum(shown.values())}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tools.cost import prices, stage
-from tools.cost.model import Load, Position, once, positions
+from tools.cost.model import Item, Load, items, once
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
@@ -19,8 +19,8 @@ DEV = Stage(
 SCALED = replace(DEV, minimum_units=400, scaled=11)
 
 
-def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Position:
-    (found,) = (each for each in positions(load, at, listed or prices.read()) if each.name.startswith(name))
+def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Item:
+    (found,) = (each for each in items(load, at, listed or prices.read()) if each.name.startswith(name))
     return found
 
 
@@ -31,9 +31,9 @@ def of(name: str) -> float:
 def test_every_price_is_used() -> None:
     listed = prices.read()
     for name in stage.STAGES:
-        positions(Load(listeners=1, connections=1), stage.read(name), listed)
-    positions(Load(http=True), DEV, listed)
-    positions(Load(http=True), SCALED, listed)
+        items(Load(listeners=1, connections=1), stage.read(name), listed)
+    items(Load(http=True), DEV, listed)
+    items(Load(http=True), SCALED, listed)
     once(DEV, listed)
 
     assert listed.used == listed.named.keys()
@@ -53,7 +53,7 @@ def test_provisioned_units_are_paid_at_rest_and_above_that_by_their_use() -> Non
 
 
 def test_frames_of_25_cost_at_most_55_percent_of_the_usual_design() -> None:
-    found = Summary(tuple(positions(Load(), stage.read("dev"), prices.read())))
+    found = Summary(tuple(items(Load(), stage.read("dev"), prices.read())))
 
     assert found.share <= 0.55
     assert found.share_without_dynamodb <= 0.10
