@@ -22,7 +22,7 @@ from localstage.services.services import BROKER_NODES
 
 WIDEST = max(map(len, SCENARIOS))
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
-COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
+COUNTS = {**{name: name for name in COLUMNS}, "retried": "retries", "refused": "503s"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -258,5 +258,5 @@ class ScenarioRun:
         noticed = watchers.longest(lambda message_id: services.works_at(services.stored.by_id[message_id]))
         self.expect(not left, f"{left} messages are missing at the watchers after the next frame")
         self.expect(not watchers.repeated, f"{watchers.repeated} messages came to a watcher twice")
-        counts = f"missing={left} repeated={watchers.repeated} noticed={noticed:.1f}s"
+        counts = f"missing={left} repeated={watchers.repeated} noticedAfter={noticed:.1f}s"
         return f"watchers: {counts}, {before} by the next frame after a pause"

@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
+from matplotlib.ticker import LogFormatter
 
 WIDTH, HEIGHT = 5.6, 3.5
 """Inches of a chart."""
@@ -108,8 +109,10 @@ class LineChart:
         axes.xaxis.set_major_formatter("{x:,.0f}" + self.across)
         if self.log:
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:,.10g}")  # and not 6 × 10¹
+            axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
         else:
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, None if any(line.largest for line in self.lines) else 1)
 
 
 @dataclass(frozen=True)
