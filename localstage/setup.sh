@@ -39,7 +39,7 @@ say "setting up .venv (once; about half a minute)"
 rm -f .venv/.headrace
 problem=$("$python" -m venv --clear .venv 2>&1) || { echo "$problem" >&2; stop "Python could not make .venv"; }
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt 2>.venv/pip.log ||
-  { tail -n 5 .venv/pip.log >&2; stop "pip could not install uv; is the package index reachable?"; }
+  { tail -n 5 .venv/pip.log >&2; stop "pip could not install uv: the lines above say why"; }
 VIRTUAL_ENV=$PWD/.venv .venv/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt ||
-  stop "the packages of requirements/dev.txt could not be installed; is the package index reachable?"
+  stop "the packages of requirements/dev.txt could not be installed: the lines above say why"
 echo "$wanted" >.venv/.headrace

@@ -12,9 +12,10 @@ import importlib.util
 import logging
 import os
 import shutil
+import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram, ServiceError
@@ -144,6 +145,7 @@ async def run(command: Sequence[str], environment: Mapping[str, str], folder: Pa
         *command,
         env=environment,
         cwd=folder,
+        start_new_session=True,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -151,13 +153,15 @@ async def run(command: Sequence[str], environment: Mapping[str, str], folder: Pa
     try:
         output, _ = await process.communicate()
     except asyncio.CancelledError:
-        process.terminate()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)  # its children too, such as those of compileall
         await process.wait()
         raise
     return process.returncode or 0, output.decode(errors="replace")
 
 
 def last_line(output: str) -> str:
-    """The last line that is not empty."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
+    """The last line that is not empty, but npm's line with the reason, if it has one."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and "A complete log of this run" not in line]
+    reasons = [line for line in lines if "reason:" in line]
+    return (reasons or lines or ["no output"])[-1]
