@@ -30,7 +30,8 @@ export function Chart({ title, times, lines, bars = false, height = 120, show = 
     setUnder(near);
   };
   const chosen = under !== undefined && under < times.length ? under : times.length - 1;
-  const newest = lines.map(({ name, values }) => `${name} ${show(values.at(-1) ?? 0)}`).join(", ");
+  const shown = (value) => (value === undefined ? "–" : show(value));
+  const newest = lines.map(({ name, values }) => `${name} ${shown(values.at(-1))}`).join(", ");
   return html`
     <figure class="chart">
       <figcaption>
@@ -38,7 +39,7 @@ export function Chart({ title, times, lines, bars = false, height = 120, show = 
         ${lines.map(
           ({ name, values, tone = "accent" }) => html`
             <span class=${`key tone-${tone}`}>${name}
-              ${(!bars || under !== undefined) && html` <b>${values[chosen] === undefined ? "–" : show(values[chosen])}</b>`}</span>
+              ${(!bars || under !== undefined) && html` <b>${shown(values[chosen])}</b>`}</span>
           `,
         )}
       </figcaption>

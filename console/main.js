@@ -3,8 +3,8 @@
 // A view is the default export of its module. It gets `session` (session.js) and `path`, the rest of the address: for
 // #/people/dora, ["dora"]. It is loaded when it is opened.
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./htm.js";
-import { secret, signIn } from "./session.js";
-import { texts } from "./texts.js";
+import { signIn, takeSecret } from "./session.js";
+import { localTexts, texts } from "./texts.js";
 import { Empty, Failure, Loading, useLoad } from "./ui.js";
 
 const VIEWS = {
@@ -35,7 +35,7 @@ function decoded(part) {
 /** The parts of the address: #/people/a%20b is ["people", "a b"]. */
 function route() {
   const parts = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  return parts[0] in VIEWS ? parts : [""];
+  return parts;
 }
 
 function useRoute() {
@@ -62,12 +62,12 @@ const Navigation = ({ name, session, user, setUser }) => html`
       <button type="button" onClick=${() => session.signOut()}>${texts.signOut}</button>
     `}
     ${session.isLocal && html`
-      <label class="user"><span>${texts.user}</span>
+      <label class="user"><span>${localTexts.user}</span>
         <select value=${user} onChange=${(event) => setUser(event.currentTarget.value)}>
           ${[...new Set([...USERS, user])].map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
         </select>
       </label>
-      <a href="/docs">${texts.reference}</a>
+      <a href="/docs">${localTexts.reference}</a>
     `}
   </header>
 `;
@@ -84,6 +84,8 @@ function SignIn({ session, scopes }) {
     <//>
   `;
 }
+
+const NoPage = () => html`<${Empty} title=${texts.noPage}><a href="#/">${texts.views[""]}</a><//>`;
 
 function View({ name, path, session }) {
   const found = useLoad(VIEWS[name], [name]);
@@ -102,10 +104,12 @@ function View({ name, path, session }) {
 function Console({ session }) {
   const [name, ...path] = useRoute();
   const [user, setUser] = useState(session.user);
+  const isPage = Object.hasOwn(VIEWS, name);
+  const heading = isPage ? texts.views[name] : texts.noPage;
   const title = useRef(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    document.title = `${texts.views[name]} · Headrace`;
+    document.title = `${heading} · Headrace`;
     // A reader of the screen hears where a link led.
     if (!isFirst.current) {
       title.current.focus();
@@ -119,11 +123,13 @@ function Console({ session }) {
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); title.current.focus(); }}>${texts.skip}</a>
     <${Navigation} name=${name} session=${session} user=${user} setUser=${become} />
-    <main id="main" class=${`view-${name || "overview"}`}>
-      <h1 ref=${title} tabindex="-1">${texts.views[name]}</h1>
-      ${SCOPES[name].some((scopes) => session.can(...scopes))
-        ? html`<${View} key=${`${name} ${user}`} name=${name} path=${path} session=${session} />`
-        : SCOPES[name].map((scopes) => html`<${SignIn} session=${session} scopes=${scopes} />`)}
+    <main id="main" class=${isPage && `view-${name}`}>
+      <h1 ref=${title} tabindex="-1">${heading}</h1>
+      ${!isPage
+        ? html`<${NoPage} />`
+        : SCOPES[name].some((scopes) => session.can(...scopes))
+          ? html`<${View} key=${`${name} ${user}`} name=${name} path=${path} session=${session} />`
+          : SCOPES[name].map((scopes) => html`<${SignIn} session=${session} scopes=${scopes} />`)}
     </main>
   `;
 }
@@ -139,5 +145,6 @@ function Start() {
   return found.value === undefined ? html`<main><${Loading} /></main>` : html`<${Console} session=${found.value} />`;
 }
 
-secret(); // leaves the address before it is read
+takeSecret(); // leaves the address before it is read
+addEventListener("hashchange", () => takeSecret() && location.reload());
 render(html`<${Start} />`, document.body);

@@ -5,19 +5,19 @@ const USER = "headrace.user";
 /** Milliseconds: a redrive works for 15 s, and API Gateway ends a request after 30. */
 const OPERATORS_TIMEOUT = 30_000;
 
-/** The secret behind # of the address. It stays in this tab, and leaves the address. */
-export function secret() {
-  const given = decodeURIComponent(location.hash.slice(1));
-  if (given !== "" && !given.startsWith("/")) {
+/** Whether the address had the secret behind its #. It stays in this tab, and leaves the address. */
+export function takeSecret() {
+  const [, given] = location.hash.match(/^#([\w-]{32,})$/) ?? [];
+  if (given !== undefined) {
     sessionStorage.setItem(SECRET, given);
     history.replaceState(null, "", location.pathname);
   }
-  return sessionStorage.getItem(SECRET);
+  return given !== undefined;
 }
 
 /** Asks the local stage's own server; with `body`, it is a POST. */
 export async function local(path, body) {
-  const address = `${path}${path.includes("?") ? "&" : "?"}secret=${encodeURIComponent(secret())}`;
+  const address = `${path}${path.includes("?") ? "&" : "?"}secret=${encodeURIComponent(sessionStorage.getItem(SECRET) ?? "")}`;
   const answer = await fetch(address, {
     method: body === undefined ? "GET" : "POST",
     body: body === undefined ? undefined : JSON.stringify(body),
@@ -84,7 +84,7 @@ export async function signIn() {
   const [answer, { Headrace }] = await Promise.all([fetch("/console/config.json"), import("/headrace-client.js")]);
   const config = await answer.json();
   if (config.logins === undefined) {
-    return secret() === null ? null : new Session(config, Headrace);
+    return sessionStorage.getItem(SECRET) === null ? null : new Session(config, Headrace);
   }
   const { SignedIn } = await import("./sign-in.js");
   const session = new SignedIn(config, Headrace);

@@ -36,11 +36,15 @@ export class SignedIn {
   async start() {
     const answer = new URLSearchParams(location.search);
     const asked = stored(ASKED);
-    if (!answer.has("state") || asked?.state !== answer.get("state")) {
+    if (!answer.has("state")) {
+      return;
+    }
+    const isAsked = asked?.state === answer.get("state");
+    history.replaceState(null, "", location.pathname + (isAsked ? asked.hash : location.hash));
+    if (!isAsked) {
       return;
     }
     sessionStorage.removeItem(ASKED);
-    history.replaceState(null, "", location.pathname + asked.hash);
     if (!answer.has("code")) {
       throw new Error(answer.get("error_description") ?? answer.get("error"));
     }

@@ -5,6 +5,8 @@ const number = new Intl.NumberFormat("en");
 const time = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 
 export const count = (value) => number.format(value);
+/** A number; what was not read is none. */
+export const read = (value) => (value === undefined ? "?" : count(value));
 export const clock = (milliseconds) => time.format(milliseconds);
 
 const moment = new Intl.DateTimeFormat([], {
@@ -31,50 +33,25 @@ export const texts = {
   needsScope: (scopes) => `This view needs the ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(" and ")}.`,
   noLogin: "No login of this stage gives it to a person. Programs get it with client credentials.",
   loading: "Loading …",
-  failed: (reason) => `It did not work: ${reason}`,
+  failed: (reason, allowed) => `It did not work: ${reason}${allowed === undefined ? "" : `; allowed: ${allowed}`}`,
   again: "Try again",
   skip: "Skip to the content",
   navigation: "Views",
   views: { "": "Overview", questions: "Questions", streams: "Streams", people: "Personal data", "dead-letters": "Dead lane" },
-  user: "as",
-  reference: "API reference",
   chart: (title, newest) => `${title}, newest: ${newest}`,
 
-  stageAway: (reason) => `The stage does not answer: ${reason}. This page asks again every second.`,
+  noPage: "There is no such page",
+  stageAway: (reason, time) =>
+    `${reason}. This page asks again every 2 seconds.${time === undefined ? "" : ` What it shows is of ${clock(time)}.`}`,
 
-  balance: "Is everything kept?",
-  accepted: "accepted",
-  parts: { stored: "stored", main: "main lane", retry: "retry lane", dead: "dead lane", parked: "parked" },
-  kept: "lost 0",
-  keptWhy: "Every accepted event is stored or waits in a lane.",
-  lost: (n) => `lost ${count(n)}`,
-  lostWhy: "The lanes are empty, and this many accepted events were not stored.",
-  sample:
-    "Since the start of the stage, from the metric lines of its functions. Lanes are approximate counts of " +
-    "GET /status, at most 2 s old.",
-  redelivered: (n) => ` ${count(n)} were delivered again, and changed no row.`,
-  strange: (n) => ` The dead lane holds ${count(n)} more, which no function accepted, such as poison.`,
-
-  rate: (value) => `${value < 10 ? Number(value.toFixed(1)) : count(Math.round(value))}/s`,
-  lanes: "Lanes, last 15 minutes",
   lanesNow: "Lanes",
-  lanesNote:
-    "Points are of 5 seconds, from the metric lines of the functions. What a lane holds is known since this page was " +
-    "opened, from GET /status.",
   noCounts:
     "How many events were accepted and stored is in CloudWatch: see the dashboard of the stack. This page reads only " +
     "GET /status.",
   lane: "lane",
   laneState: "state",
   laneHolds: "in it",
-  laneRecords: "records",
-  laneRate: "rate",
-  laneDepth: "in it",
-  laneAge: "age",
   laneNames: { main: "main", retry: "retry", dead: "dead", parked: "parked" },
-  laneIn: { main: "accepted", retry: "in", dead: "in" },
-  laneOut: { main: "stored", retry: "stored", dead: "redriven" },
-  laneWaits: { main: "longest until stored", retry: "longest wait", dead: "holding for", parked: "holding for" },
   state: {
     ok: "ok", degraded: "degraded", away: "away", empty: "empty", holding: "holding", unknown: "unknown", open: "open",
     missing: "missing",
@@ -88,30 +65,60 @@ export const texts = {
   accepting: "New events take",
   acceptingLane: { main: "the main lane", retry: "the retry lane", unknown: "an unknown lane" },
 
-  way: "An event’s way",
-  wayLabel: (stored, retry, dead) =>
-    `Clients, receive, RabbitMQ, persist, DynamoDB: ${count(stored)} stored. ` +
-    `Retry lane: ${count(retry)}. Dead lane: ${count(dead)}.`,
-  nodes: {
-    clients: "clients", receive: "receive", broker: "RabbitMQ", persist: "persist", rows: "DynamoDB",
-    retry: "retry lane", dead: "dead lane", push: "push", readers: "readers",
-  },
-  ready: (n) => `${count(n)} ready`,
-  brokerAway: "away",
-  rows: (n) => `${count(n)} stored`,
-  waiting: (n) => `${count(n)} waiting`,
-
   events: "Last events",
-  eventsNote: "A sample: the first event of each of the newest requests. Open one to see its way, as make trace prints it.",
-  noEvents: "No events yet.",
-  noEventsHelp: "Send traffic below.",
   noLogs: "This page has no logs on AWS.",
   noLogsHelp: "CloudWatch Logs Insights finds an event by its id, in the log group of the functions.",
-  noSteps: "The logs have no step of this event any more.",
 };
 
 /** The texts of what only a local stage shows. They are not published. */
 export const localTexts = {
+  user: "as",
+  reference: "API reference",
+  balance: "Is everything kept?",
+  accepted: "accepted",
+  parts: { stored: "stored", main: "main lane", retry: "retry lane", dead: "dead lane", parked: "parked" },
+  kept: "lost 0",
+  keptWhy: "Every accepted event is stored or waits in a lane.",
+  lost: (n) => `lost ${count(n)}`,
+  lostWhy: "The lanes are empty, and this many accepted events were not stored.",
+  sample:
+    "Since the start of the stage, from the metric lines of its functions. Lanes are approximate counts of " +
+    "GET /status, at most 4 s old, also of events that were accepted before. A redelivery counts again, and hides as large a loss.",
+  unread: "? not read",
+  unreadWhy: "Some lane does not say what it holds.",
+  redelivered: (n) =>
+    ` ${count(n)} more were stored than accepted: delivered again, which changes no row, or accepted before the start.`,
+  strange: (n) => ` The dead lane holds ${count(n)} more, which no function accepted, such as poison.`,
+
+  rate: (value) => `${value < 10 ? Number(value.toFixed(1)) : count(Math.round(value))}/s`,
+  lanes: "Lanes, last 15 minutes",
+  lanesNote:
+    "Points are of 5 seconds, from the metric lines of the functions. What a lane holds is known since this page was " +
+    "opened, from GET /status.",
+  laneRecords: "records",
+  laneRate: "rate",
+  laneDepth: "in it",
+  laneAge: "age",
+  laneIn: { main: "accepted", retry: "in", dead: "in" },
+  laneOut: { main: "stored", retry: "stored", dead: "redriven" },
+  laneWaits: { main: "longest until stored", retry: "longest wait", dead: "holding for", parked: "holding for" },
+  way: "An event’s way",
+  wayLabel: ({ rows, retry, dead }) =>
+    `Clients, receive, RabbitMQ, persist, DynamoDB: ${rows}. Retry lane: ${retry}. Dead lane: ${dead}.`,
+  nodes: {
+    clients: "clients", receive: "receive", broker: "RabbitMQ", persist: "persist", rows: "DynamoDB",
+    retry: "retry lane", dead: "dead lane", push: "push", readers: "readers",
+  },
+  ready: (n) => `${read(n)} ready`,
+  brokerAway: "away",
+  rows: (n) => `${count(n)} stored`,
+  waiting: (n) => `${read(n)} waiting`,
+
+  eventsNote: "A sample: the first event of each of the newest requests. Open one to see its way, as make trace prints it.",
+  noEvents: "No events yet.",
+  noEventsHelp: "Send traffic below.",
+  noSteps: "The logs have no step of this event any more.",
+
   tools: "Try it",
   toolsNote: "Only on the local stage.",
   traffic: "Send traffic",

@@ -13,7 +13,7 @@ export const Empty = ({ title, children }) => html`
 /** An error, and a button that tries again. */
 export const Failure = ({ error, again }) => html`
   <div class="failure" role="alert">
-    <p>${texts.failed(error.message)}</p>
+    <p>${texts.failed(error.message, error.details?.[0]?.allowed)}</p>
     ${again !== undefined && html`<button type="button" onClick=${again}>${texts.again}</button>`}
   </div>
 `;

@@ -20,6 +20,7 @@ from ops.aws import Stack, call
 ROOT = Path(__file__).resolve().parents[1]
 HTML, JSON = "text/html", "application/json"
 CLIENT = "headrace-client.js"
+LOCAL_STYLE = "local.css"
 
 
 async def bundle(state_dir: Path) -> dict[str, Path]:
@@ -52,7 +53,7 @@ async def bundle(state_dir: Path) -> dict[str, Path]:
         "".join(
             line
             for line in (source / "index.html").read_text().splitlines(keepends=True)
-            if "modulepreload" not in line or CLIENT in line
+            if ("modulepreload" not in line or CLIENT in line) and LOCAL_STYLE not in line
         )
     )
     files = {path.relative_to(folder).as_posix(): path for path in sorted(made.rglob("*")) if path.is_file()}

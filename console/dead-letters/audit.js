@@ -3,23 +3,23 @@ import { html } from "../htm.js";
 import { local } from "../session.js";
 import { at } from "../texts.js";
 import { Empty, Failure, Loading, useLoad } from "../ui.js";
-import { texts } from "./texts.js";
+import { localTexts, texts } from "./texts.js";
 
 const pairs = (fields) =>
   Object.entries(fields).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name} ${value}`).join(", ");
 
 function Actions({ items }) {
   if (items.length === 0) {
-    return html`<${Empty} title=${texts.noActions} />`;
+    return html`<${Empty} title=${localTexts.none} />`;
   }
   return html`
     <div class="scroll high" tabindex="0" role="region" aria-label=${texts.audit}><table>
-      <caption>${texts.auditCaption(items.length)}</caption>
-      <thead><tr>${["time", "operator", "action", "filter", "result"].map((name) => html`<th key=${name} scope="col">${texts.columns[name]}</th>`)}</tr></thead>
+      <caption>${localTexts.caption(items.length)}</caption>
+      <thead><tr>${Object.values(localTexts.columns).map((name) => html`<th key=${name} scope="col">${name}</th>`)}</tr></thead>
       <tbody>
         ${items.map(({ time, operator, message, filter, ...result }, i) => html`
           <tr key=${time + i}><th scope="row">${at(time)}</th><td>${operator}</td><td>${message}</td>
-            <td>${pairs(filter ?? {}) || (filter === undefined ? "" : texts.all)}</td><td>${pairs(result)}</td></tr>`)}
+            <td>${pairs(filter ?? {}) || (filter === undefined ? "" : localTexts.all)}</td><td>${pairs(result)}</td></tr>`)}
       </tbody>
     </table></div>
   `;
@@ -31,7 +31,7 @@ export function Audit({ session, turn }) {
   return html`
     <section aria-labelledby="audit-title">
       <h2 id="audit-title">${texts.audit}</h2>
-      <p class="note">${session.isLocal ? texts.auditLocal : texts.auditAws}</p>
+      <p class="note">${session.isLocal ? localTexts.audit : texts.auditAws}</p>
       ${!session.isLocal && html`<pre tabindex="0" aria-label=${texts.audit}>${texts.auditQuery}</pre>`}
       ${session.isLocal && (found.error !== undefined
         ? html`<${Failure} error=${found.error} again=${found.again} />`

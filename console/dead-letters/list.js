@@ -35,7 +35,7 @@ export function List({ found, open }) {
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${caption}><table class="letters">
       <caption>${caption} ${!found.complete && html`<span class="note">${texts.notComplete(found.scanned)}</span>`}</caption>
-      <thead><tr>${["firstFailed", "reason", "stream", "events", "tries", "message"].map((name) => html`
+      <thead><tr>${["firstFailed", "reason", "stream", "events", "tries", "letter", "message"].map((name) => html`
         <th key=${name} scope="col" class=${name === "events" || name === "tries" ? "number" : ""}>${texts.columns[name]}</th>`)}</tr></thead>
       <tbody>
         ${[...found.items].sort((a, b) => (a.firstFailedAt < b.firstFailedAt ? 1 : -1)).map((letter) => html`
@@ -46,6 +46,7 @@ export function List({ found, open }) {
             <td>${letter.stream}</td>
             <td class="number">${count(letter.events)}</td>
             <td class="number">${count(letter.attempts)}</td>
+            <td><code>${letter.id.slice(0, 8)}</code></td>
             <td class="why" dir="auto">${letter.message}</td>
           </tr>
         `)}

@@ -6,6 +6,7 @@ import { texts } from "./texts.js";
 import { watch } from "./watch.js";
 
 const RATE = 100;
+const REFUSED = "invalid_request";
 
 const Found = ({ counted }) => html`
   <p>${texts.counted(counted.count)} ${Object.entries(counted.reasons).map(([reason, n]) => texts.ofReason(n, reason)).join(", ")}
@@ -31,13 +32,19 @@ export function Redrive({ letters, filter, what, changed }) {
   const go = (continuation) => run(async () => {
     isWanted.current = true;
     setStopping(false);
-    let now = await letters.redrive(filter, Number(rate), continuation);
-    setState(now);
-    while (!now.done && isWanted.current) {
-      now = await letters.redrive(filter, Number(rate), now.continuation);
-      setState(now);
+    let now = { continuation };
+    try {
+      do {
+        now = await letters.redrive(filter, Number(rate), now.continuation);
+        setState(now);
+      } while (!now.done && isWanted.current);
+    } catch (failed) {
+      // Without an answer, the slice may have moved letters: what was counted is old.
+      setCounted(failed.code === REFUSED ? counted : undefined);
+      throw failed;
+    } finally {
+      changed();
     }
-    changed();
     if (now.done && now.moved > 0) {
       await watch(letters, now, () => isWanted.current, setOutcome);
       changed();
@@ -47,6 +54,7 @@ export function Redrive({ letters, filter, what, changed }) {
     isWanted.current = false;
     setStopping(true);
   };
+  const total = counted?.complete ? counted.count : undefined;
   const isMoving = busy && counted !== undefined && outcome === undefined && !state?.done;
   return html`
     <fieldset class="move">
@@ -57,16 +65,17 @@ export function Redrive({ letters, filter, what, changed }) {
         ${counted !== undefined && counted.count > 0 && state === undefined && !busy && html`
           <label class="rate-of"><span>${texts.rate}</span><input type="number" min="1" max="500" value=${rate}
             onInput=${(event) => setRate(event.currentTarget.value)} /></label>
-          <button type="button" class="strong" onClick=${() => go()}>${texts.redriveNow(counted.count)}</button>
+          <button type="button" class="strong" onClick=${() => go()}>${texts.redriveNow(counted)}</button>
         `}
         ${isMoving && html`<button type="button" disabled=${isStopping} onClick=${stop}>${texts.stop}</button>`}
         ${!busy && state !== undefined && !state.done && html`<button type="button" onClick=${() => go(state.continuation)}>${texts.goOn}</button>`}
       </div>
       <div role="status">
         ${counted !== undefined && state === undefined && html`<${Found} counted=${counted} />`}
-        ${isMoving && html`<progress max=${Math.max(1, counted.count)} value=${state?.moved} aria-label=${texts.progress} />`}
-        ${state !== undefined && html`<p>${texts.moved(state.moved, counted?.count ?? state.moved, state.failed)}</p>`}
+        ${isMoving && html`<progress max=${total} value=${total && state?.moved} aria-label=${texts.progress} />`}
+        ${state !== undefined && html`<p>${texts.moved(state, total)}</p>`}
         ${isStopping && (busy || state?.done === false) && html`<p class="note">${busy ? texts.stopping : texts.stopped}</p>`}
+        ${error !== undefined && error.code !== REFUSED && html`<p class="note">${texts.noAnswer}</p>`}
         ${outcome !== undefined && html`<p class=${outcome.isOver ? "" : "note"}>${texts.outcome(outcome)}</p>`}
       </div>
       ${error !== undefined && html`<${Failure} error=${error} />`}

@@ -1,5 +1,5 @@
 // All texts of the view #/dead-letters.
-import { count } from "../texts.js";
+import { clock, count, read } from "../texts.js";
 
 export const texts = {
   needsScope: "The dead lane is for operators: it needs the scope ops.",
@@ -8,13 +8,15 @@ export const texts = {
   scanning: "Reading the dead lane: up to 4 seconds …",
   reading: "Reading …",
   readAgain: "Read again",
-  held: (held, count_) =>
-    held === count_
-      ? `The queue holds ${count(held)}.`
-      : `The queue holds about ${count(held)}, by a count that can be seconds old. What someone else reads now is not shown.`,
-  heldUnknown: "How many the queue holds is not known.",
+  held: (held, { count: found, scanned, complete }) => {
+    const about = `The queue holds about ${read(held)}, by a count that can be seconds old.`;
+    if (!complete) {
+      return `Only ${count(scanned)} letters were read: numbers and lists are of these. ${about}`;
+    }
+    return held === found ? `The queue holds ${count(held)}.` : `${about} What someone else reads now is not shown.`;
+  },
   none: "The dead lane is empty.",
-  noneHelp: "A record that could not be stored after five tries comes here.",
+  noneHelp: "A record that the retry lane could not store in five tries comes here.",
   counts: "Letters by day and reason",
   countsNote: "Days are those of UTC, of the first failure. A number filters the list.",
   cell: (n, reason, day) => `${count(n)} ${reason ?? "letters"}${day === undefined ? "" : ` on ${day}`}`,
@@ -30,8 +32,7 @@ export const texts = {
   notComplete: (scanned) => `Not the whole queue was read: ${count(scanned)} letters. There can be more.`,
   events: "Events",
   columns: {
-    day: "day", firstFailed: "first failed", reason: "reason", stream: "stream", events: "events", tries: "tries", message: "why",
-    time: "time", operator: "operator", action: "what", filter: "which", result: "how many",
+    day: "day", firstFailed: "first failed", reason: "reason", stream: "stream", events: "events", tries: "tries", letter: "letter", message: "why",
   },
 
   letter: (reason) => `A letter: ${reason}`,
@@ -53,7 +54,7 @@ export const texts = {
     failed: (reason) => `failed for the first time${reason === undefined ? "" : `: ${reason}`}`,
     redriven: "redriven by an operator",
     lastSent: "entered the retry lane for the last time",
-    tries: (tries, received) => `${count(tries)} tries to store it; received ${count(received)} times from the queue`,
+    tries: (tries, received) => `${count(tries)} tries to store it: those in the main lane, and five each time in the retry lane. Received ${count(received)} times from the queue`,
   },
   body: "Body",
   bodyNote: "It can have what people wrote. Reading it is logged with your name.",
@@ -74,20 +75,25 @@ export const texts = {
   redrive: "Redrive",
   redriveNote: (what) => `Sends ${what} to the retry lane again. An event that is stored already stays as it is.`,
   rate: "a second",
-  redriveNow: (n) => `Redrive ${count(n)}`,
+  redriveNow: ({ count: n, complete }) => (complete ? `Redrive ${count(n)}` : `Redrive all, at least ${count(n)}`),
   progress: "Letters that were moved",
   stop: "Stop",
   stopping: "It stops after this slice, within 15 seconds.",
   stopped: "Stopped. What was moved stays moved.",
   goOn: "Go on",
-  moved: (n, of, failed) => `${count(n)} of ${count(of)} moved${failed > 0 ? `; ${count(failed)} could not be moved and stay` : ""}.`,
-  outcome: ({ moved, back, reasons, isWhole, waiting, isOver }) => {
+  noAnswer: "How many letters the last slice moved is not known. What was moved stays moved.",
+  moved: ({ moved, failed, done }, of) => [
+    of === undefined ? `${count(moved)} moved.` : `${count(moved)} of ${count(of)} moved.`,
+    failed > 0 && `${count(failed)} could not be moved and stay.`,
+    done && moved + failed < of && "The others were not found: another redrive, a discard or an erasure has them.",
+  ].filter(Boolean).join(" "),
+  outcome: ({ moved, back, reasons, isWhole, waiting, isOver, at }) => {
     const named = back === 0 ? "None came back" : `${count(back)} came back: ${reasons.join(", ")}`;
     const returned = isWhole ? named : `${named}, as far as the list shows`;
     const stored = isWhole ? `: ${count(Math.max(0, moved - back))} of ${count(moved)} stored` : "";
     return isOver
       ? `${returned}. The retry lane is empty${stored}.`
-      : `${returned}. The retry lane still holds ${waiting === undefined ? "an unknown number" : count(waiting)}.`;
+      : `So far, at ${clock(at)}: ${returned}. The retry lane holds ${read(waiting)}.`;
   },
   discard: "Discard",
   discardNote: (what) => `Deletes ${what} for good. Their events are lost.`,
@@ -96,10 +102,15 @@ export const texts = {
   discarded: (n, failed) => `${count(n)} discarded${failed > 0 ? `; ${count(failed)} could not be deleted` : ""}.`,
 
   audit: "What operators did",
-  auditCaption: (n) => `The newest ${n === 1 ? "action" : `${count(n)} actions`}`,
-  auditLocal: "From the logs of this stage’s functions: redrives, discards, returns, closed connections, and bodies that were read.",
   auditAws: "Each action is a line in the functions’ logs. Ask CloudWatch Logs Insights for it, for manage_dead_letters and return_parked:",
   auditQuery: 'fields @timestamp, operator, message, filter.reason, moved, discarded, returned | filter kind = "audit"',
-  noActions: "Nothing yet.",
+};
+
+/** The texts of what only a local stage shows. They are not published. */
+export const localTexts = {
+  audit: "From the logs of this stage’s functions: redrives, discards, returns, closed connections, and bodies that were read.",
+  caption: (n) => `The newest ${n === 1 ? "action" : `${count(n)} actions`}`,
+  columns: { time: "time", operator: "operator", action: "what", filter: "which", result: "how many" },
+  none: "Nothing yet.",
   all: "all",
 };

@@ -25,10 +25,9 @@ async function declaredIn(session) {
 
 function Lane({ letters, found, declared, filter, choose, open, changed }) {
   const { all, matching, held } = found.value;
-  const note = held === undefined ? texts.heldUnknown : texts.held(held, all.count);
   return html`
     <section aria-labelledby="dead-title">
-      <header class="row"><h2 id="dead-title">${texts.title}</h2><span class="note">${note}</span>
+      <header class="row"><h2 id="dead-title">${texts.title}</h2><span class="note">${texts.held(held, all)}</span>
         <button type="button" disabled=${found.loading} onClick=${found.again}>${found.loading ? texts.reading : texts.readAgain}</button></header>
       ${all.count === 0
         ? html`<${Empty} title=${texts.none}>${texts.noneHelp}<//>`

@@ -6,8 +6,8 @@ const LONGEST = 90_000;
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 /**
- * Looks until the retry lane is empty, and tells `tell` what it finds: `{ moved, back, reasons, isWhole, waiting, isOver
- * }`. Unless `isWhole`, more can be back, because a list has not all letters. `waiting` counts everything in the retry
+ * Looks until the retry lane is empty, and tells `tell` what it finds: `{ moved, back, reasons, isWhole, waiting, isOver,
+ * at }`. Unless `isWhole`, more can be back, because a list has not all letters. `waiting` counts everything in the retry
  * lane, not only these letters.
  */
 export async function watch(letters, { startedAt, moved }, isWanted, tell) {
@@ -20,6 +20,6 @@ export async function watch(letters, { startedAt, moved }, isWanted, tell) {
     const back = items.filter(({ redrivenAt }) => redrivenAt === startedAt);
     const reasons = [...new Set(back.map(({ reason }) => reason))];
     const isWhole = complete && count === items.length;
-    tell({ moved, back: back.length, reasons, isWhole, waiting, isOver: empty === 2 });
+    tell({ moved, back: back.length, reasons, isWhole, waiting, isOver: empty === 2, at: Date.now() });
   }
 }

@@ -43,6 +43,7 @@ export class Balance {
     const parked = held.parked ?? 0;
     const main = Math.max(0, left - retry - parked, held.main ?? 0);
     const waits = [held.main, held.retry, held.parked].some((number) => number !== 0);
+    const isUnread = left > 0 && Object.values(held).includes(undefined);
     const state = JSON.stringify([counts.sums, left]);
     if (state !== this.#last || waits) {
       this.#last = state;
@@ -56,6 +57,7 @@ export class Balance {
       accepted,
       parts: { stored: Math.max(0, accepted - others), ...lanes },
       lost,
+      isUnread,
       redelivered: Math.max(0, stored + dead - accepted),
     };
   }

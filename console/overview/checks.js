@@ -1,34 +1,42 @@
 // The first screen's numbers: the balance, breakers and probes.
 import { html } from "../htm.js";
-import { count, texts } from "../texts.js";
+import { count, localTexts, texts } from "../texts.js";
 import { State } from "../ui.js";
 
+/** A tone, a verdict, and why. What is not read now is no verdict. */
+function verdict({ lost, isUnread }, isOld) {
+  if (isOld) {
+    return ["", localTexts.unread, ""];
+  }
+  return lost > 0
+    ? ["bad", `✕ ${localTexts.lost(lost)}`, localTexts.lostWhy]
+    : ["good", `✓ ${localTexts.kept}`, isUnread ? localTexts.unreadWhy : localTexts.keptWhy];
+}
+
 /** accepted = stored + lanes, with a sentence that says whether something is lost. */
-export function BalanceLine({ balance, held }) {
-  const { accepted, parts, lost, redelivered } = balance;
+export function BalanceLine({ balance, held, isOld }) {
+  const { accepted, parts, redelivered } = balance;
+  const [tone, found, why] = verdict(balance, isOld);
   const strange = Math.max(0, (held.dead ?? 0) - parts.dead);
   const shown = Object.entries(parts).filter(([name, value]) => name !== "main" || value > 0);
   return html`
     <section class="balance" aria-labelledby="balance-title">
-      <h2 id="balance-title">${texts.balance}</h2>
+      <h2 id="balance-title">${localTexts.balance}</h2>
       <div class="equation">
-        <p class="term"><b>${count(accepted)}</b> <span>${texts.accepted}</span></p>
+        <p class="term"><b>${count(accepted)}</b> <span>${localTexts.accepted}</span></p>
         ${shown.map(
           ([name, value], index) => html`
             <div class="part"><i>${index === 0 ? "=" : "+"}</i>
               <p class=${`term ${name} ${value === 0 ? "zero" : ""}`}>
-                <b>${count(value)}</b> <span>${texts.parts[name]}</span>
+                <b>${count(value)}</b> <span>${localTexts.parts[name]}</span>
               </p>
             </div>
           `,
         )}
-        <p class=${`verdict ${lost > 0 ? "bad" : "good"}`} role="status">
-          <b>${lost > 0 ? `✕ ${texts.lost(lost)}` : `✓ ${texts.kept}`}</b>
-          <span>${lost > 0 ? texts.lostWhy : texts.keptWhy}</span>
-        </p>
+        <p class=${`verdict ${tone}`} role="status"><b>${found}</b> <span>${why}</span></p>
       </div>
-      <p class="note">${texts.sample}${redelivered > 0 && texts.redelivered(redelivered)}
-        ${strange > 0 && texts.strange(strange)}</p>
+      <p class="note">${localTexts.sample}${redelivered > 0 && localTexts.redelivered(redelivered)}
+        ${strange > 0 && localTexts.strange(strange)}</p>
     </section>
   `;
 }

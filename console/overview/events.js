@@ -1,14 +1,14 @@
 // The newest events. Each opens its way through the functions, as `make trace` prints it.
 import { html, useState } from "../htm.js";
 import { local } from "../session.js";
-import { clock, count, duration, texts } from "../texts.js";
+import { clock, count, duration, localTexts, texts } from "../texts.js";
 import { Empty, Loaded, State, useLoad } from "../ui.js";
 
 function Timeline({ id, round }) {
   // Asked again every 3 seconds until the event is half a minute old: its steps come one by one.
   const found = useLoad(() => local(`/console/trace?id=${encodeURIComponent(id)}`), [id, round]);
   return html`
-    <${Loaded} of=${found} isEmpty=${({ steps }) => steps.length === 0} empty=${html`<p class="note">${texts.noSteps}</p>`}>
+    <${Loaded} of=${found} isEmpty=${({ steps }) => steps.length === 0} empty=${html`<p class="note">${localTexts.noSteps}</p>`}>
       ${({ steps }) => html`
         <ol class="timeline">
           ${steps.map(
@@ -39,15 +39,14 @@ function Event({ event, now, isOpen, toggle }) {
 
 export function Events({ seen }) {
   const [opened, setOpened] = useState();
-  const newest = seen.counts?.events ?? [];
+  const newest = seen.counts.events;
   // The opened event stays, however many newer ones come.
   const events = opened === undefined || newest.some(({ id }) => id === opened.id) ? newest : [opened, ...newest];
-  const [title, help] = seen.counts ? [texts.noEvents, texts.noEventsHelp] : [texts.noLogs, texts.noLogsHelp];
   return html`
     <section class="events" aria-labelledby="events-title">
       <h2 id="events-title">${texts.events}</h2>
       ${events.length === 0
-        ? html`<${Empty} title=${title}>${help}<//>`
+        ? html`<${Empty} title=${localTexts.noEvents}>${localTexts.noEventsHelp}<//>`
         : html`
             <ol tabindex="0" aria-labelledby="events-title">
               ${events.map(
@@ -57,7 +56,7 @@ export function Events({ seen }) {
                 `,
               )}
             </ol>
-            <p class="note">${texts.eventsNote}</p>
+            <p class="note">${localTexts.eventsNote}</p>
           `}
     </section>
   `;

@@ -1,7 +1,7 @@
 // Each lane over 15 minutes: its state, what it holds, how much comes and goes, and how long it waits.
 import { Chart } from "../chart.js";
 import { html } from "../htm.js";
-import { clock, count, duration, texts } from "../texts.js";
+import { clock, duration, localTexts, read, texts } from "../texts.js";
 import { Word } from "./checks.js";
 
 const TONES = { main: "accent", retry: "busy", dead: "bad", parked: "bad" };
@@ -21,14 +21,15 @@ function sumSeries({ rows, start, step }, metrics, points) {
 
 /** For each point, the largest of what `value` says of the readings in it; undefined where there is none. */
 function ofReadings(held, times, step, value) {
-  const found = times.map(() => undefined);
+  const points = times.map(() => undefined);
   for (const reading of held) {
     const i = Math.floor((reading[0] - times[0]) / step);
-    if (i >= 0 && i < found.length) {
-      found[i] = Math.max(found[i] ?? 0, value(reading));
+    const found = value(reading);
+    if (i >= 0 && i < points.length && found !== undefined) {
+      points[i] = Math.max(points[i] ?? 0, found);
     }
   }
-  return found;
+  return points;
 }
 
 function Lane({ name, seen }) {
@@ -47,26 +48,26 @@ function Lane({ name, seen }) {
   return html`
     <div class="lane-row">
       <p><b>${texts.laneNames[name]}</b> <${Word} state=${status.lanes[name].state} /></p>
-      <p class="holds"><b>${depth === undefined ? "?" : count(depth)}</b> ${texts.laneHolds}</p>
+      <p class="holds"><b>${read(depth)}</b> ${texts.laneHolds}</p>
       ${flow === undefined
-        ? html`<${Chart} title=${texts.laneDepth} times=${times} height="44" at=${clock}
-            lines=${[{ name: texts.laneRecords, values: ofReadings(held, times, step * 1_000, ([, depths]) => depths[name] ?? 0), tone: TONES[name] }]} />`
-        : html`<${Chart} title=${texts.laneRate} times=${times} height="44" show=${texts.rate} at=${clock}
+        ? html`<${Chart} title=${localTexts.laneDepth} times=${times} height="44" at=${clock}
+            lines=${[{ name: localTexts.laneRecords, values: ofReadings(held, times, step * 1_000, ([, depths]) => depths[name]), tone: TONES[name] }]} />`
+        : html`<${Chart} title=${localTexts.laneRate} times=${times} height="44" show=${localTexts.rate} at=${clock}
             lines=${[
-              { name: texts.laneIn[name], values: perSecond(flow.in), tone: TONES[name] },
-              { name: texts.laneOut[name], values: perSecond(flow.out), tone: "good" },
+              { name: localTexts.laneIn[name], values: perSecond(flow.in), tone: TONES[name] },
+              { name: localTexts.laneOut[name], values: perSecond(flow.out), tone: "good" },
             ]} />`}
-      <${Chart} title=${texts.laneAge} times=${times} height="44" show=${duration} at=${clock}
-        lines=${[{ name: texts.laneWaits[name], values: ages, tone: TONES[name] }]} />
+      <${Chart} title=${localTexts.laneAge} times=${times} height="44" show=${duration} at=${clock}
+        lines=${[{ name: localTexts.laneWaits[name], values: ages, tone: TONES[name] }]} />
     </div>
   `;
 }
 
 export const Lanes = ({ seen }) => html`
   <section class="lanes" aria-labelledby="lanes-title">
-    <h2 id="lanes-title">${texts.lanes}</h2>
+    <h2 id="lanes-title">${localTexts.lanes}</h2>
     ${Object.keys(texts.laneNames).map((name) => html`<${Lane} key=${name} name=${name} seen=${seen} />`)}
-    <p class="note">${texts.lanesNote}</p>
+    <p class="note">${localTexts.lanesNote}</p>
   </section>
 `;
 
@@ -83,7 +84,7 @@ export const LaneTable = ({ seen }) => html`
             <tr key=${name}>
               <th scope="row">${texts.laneNames[name]}</th>
               <td><${Word} state=${seen.status.lanes[name].state} /></td>
-              <td>${depth === undefined ? "?" : count(depth)}</td>
+              <td>${read(depth)}</td>
             </tr>`;
         })}
       </tbody>

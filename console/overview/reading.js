@@ -1,9 +1,9 @@
-// Reads counts and status every second, also while another view is open.
+// Reads counts and status every 2 seconds: on a local stage also while another view is open, never in a hidden tab.
 import { useEffect, useState } from "../htm.js";
 import { local } from "../session.js";
 import { Balance, depths, sumOf } from "./balance.js";
 
-const EVERY = 1_000;
+const EVERY = 2_000; // milliseconds: as long as an answer of GET /status is kept
 const KEPT = 15 * 60 * 1_000; // milliseconds
 
 const METRICS = {
@@ -13,7 +13,7 @@ const METRICS = {
 
 function reader(session) {
   const operator = session.client("ops");
-  const balance = new Balance();
+  const balance = session.isLocal ? new Balance() : undefined;
   const since = {};
   const held = []; // of earlier readings: [time, depths, ages]
   let before;
@@ -25,12 +25,12 @@ function reader(session) {
     const depth = depths(status);
     const ages = {};
     for (const [name, number] of Object.entries(depth)) {
-      since[name] = number > 0 ? (since[name] ?? now) : undefined;
-      ages[name] = since[name] === undefined ? 0 : now - since[name];
+      since[name] = number === 0 ? undefined : since[name] ?? (number && now);
+      ages[name] = number && now - since[name];
     }
     held.push([now, depth, ages]);
     held.splice(0, held.findIndex(([at]) => at > now - KEPT));
-    if (counts === undefined) {
+    if (!session.isLocal) {
       return { now, status, held };
     }
     const sums = Object.fromEntries(Object.entries(METRICS).map(([name, metric]) => [name, sumOf(counts, ...metric)]));
@@ -55,12 +55,10 @@ export function useReading(session) {
       isRunning = true;
       const read = reader(session);
       const look = async () => {
-        try {
-          last = { seen: await read() };
-        } catch (error) {
-          last = { seen: last.seen, error };
+        if (!document.hidden && (session.isLocal || views.size > 0)) {
+          last = await read().then((seen) => ({ seen }), (error) => ({ seen: last.seen, error }));
+          views.forEach((show) => show(last));
         }
-        views.forEach((show) => show(last));
         setTimeout(look, EVERY);
       };
       look();

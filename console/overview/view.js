@@ -1,7 +1,7 @@
 // The first screen: is everything kept?
 import { html } from "../htm.js";
 import { texts } from "../texts.js";
-import { Failure, Loading } from "../ui.js";
+import { Empty, Failure, Loading } from "../ui.js";
 import { BalanceLine, Checks } from "./checks.js";
 import { Events } from "./events.js";
 import { Lanes, LaneTable } from "./lanes.js";
@@ -9,8 +9,8 @@ import { useReading } from "./reading.js";
 import { Tools } from "./tools.js";
 import { Way } from "./way.js";
 
-const Local = ({ seen, session }) => html`
-  <${BalanceLine} balance=${seen.balance} held=${seen.held.at(-1)[1]} />
+const Local = ({ seen, isOld, session }) => html`
+  <${BalanceLine} balance=${seen.balance} held=${seen.held.at(-1)[1]} isOld=${isOld} />
   <div class="halves">
     <${Way} rates=${seen.rates} balance=${seen.balance} held=${seen.held.at(-1)[1]}
       brokerAway=${seen.status.lanes.main.state === "away"} />
@@ -25,15 +25,19 @@ const Local = ({ seen, session }) => html`
 const Status = ({ seen }) => html`
   <div class="halves">
     <${LaneTable} seen=${seen} />
-    <div class="side"><${Checks} status=${seen.status} /><${Events} seen=${seen} /></div>
+    <div class="side"><${Checks} status=${seen.status} />
+      <section><h2>${texts.events}</h2><${Empty} title=${texts.noLogs}>${texts.noLogsHelp}<//></section></div>
   </div>
 `;
 
 export default function Overview({ session }) {
   const { seen, error } = useReading(session);
+  const isOld = error !== undefined;
   return html`
-    ${error !== undefined && html`<${Failure} error=${new Error(texts.stageAway(error.message))} />`}
-    ${seen === undefined && html`<${Loading} />`}
-    ${seen !== undefined && (session.isLocal ? html`<${Local} seen=${seen} session=${session} />` : html`<${Status} seen=${seen} />`)}
+    ${isOld && html`<${Failure} error=${new Error(texts.stageAway(error.message, seen?.now))} />`}
+    ${seen === undefined
+      ? !isOld && html`<${Loading} />`
+      : html`<div class=${isOld ? "side old" : "side"}>
+          ${session.isLocal ? html`<${Local} seen=${seen} isOld=${isOld} session=${session} />` : html`<${Status} seen=${seen} />`}</div>`}
   `;
 }

@@ -1,6 +1,6 @@
 // The drawing of an event's way: what flows moves, what holds events is marked.
 import { html, useEffect, useState } from "../htm.js";
-import { texts } from "../texts.js";
+import { localTexts } from "../texts.js";
 
 const BOX = [118, 46];
 const WIDE = {
@@ -55,10 +55,10 @@ export function Way({ rates, balance, held, brokerAway }) {
     "push readers": rates.pushed > 0,
   };
   const notes = {
-    broker: brokerAway ? texts.brokerAway : texts.ready(held.main ?? 0),
-    rows: texts.rows(parts.stored),
-    retry: texts.waiting(Math.max(parts.retry, held.retry ?? 0)),
-    dead: texts.waiting(held.dead ?? 0),
+    broker: brokerAway ? localTexts.brokerAway : localTexts.ready(held.main),
+    rows: localTexts.rows(parts.stored),
+    retry: localTexts.waiting(held.retry === undefined ? undefined : Math.max(parts.retry, held.retry)),
+    dead: localTexts.waiting(held.dead),
   };
   const tones = {
     broker: brokerAway ? "bad" : "",
@@ -67,9 +67,9 @@ export function Way({ rates, balance, held, brokerAway }) {
   };
   return html`
     <section class="way" aria-labelledby="way-title">
-      <h2 id="way-title">${texts.way}</h2>
+      <h2 id="way-title">${localTexts.way}</h2>
       <svg viewBox=${`0 0 ${at.size[0]} ${at.size[1]}`} role="img"
-        aria-label=${texts.wayLabel(parts.stored, parts.retry, held.dead ?? 0)}>
+        aria-label=${localTexts.wayLabel(notes)}>
         <defs>
           <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="4" markerHeight="4" orient="auto">
             <path d="M0 0L8 4L0 8z" />
@@ -81,7 +81,7 @@ export function Way({ rates, balance, held, brokerAway }) {
               d=${path(at[from], at[to])} marker-end="url(#tip)" />
           `,
         )}
-        ${Object.entries(texts.nodes).map(
+        ${Object.entries(localTexts.nodes).map(
           ([name, label]) => html`
             <g class=${`node ${tones[name] ?? ""}`}
               transform=${`translate(${at[name][0] - BOX[0] / 2} ${at[name][1] - BOX[1] / 2})`}>

@@ -11,7 +11,7 @@ const QUESTIONS = { messages: Messages, resort: Resort, ads: Ad };
 
 /** `path`: the name of a question, then what it asks for, such as ["messages", "last", "300", "room", "lobby"]. */
 export default function Questions({ session, path: [name = "messages", ...path] }) {
-  const asked = name in QUESTIONS ? name : "messages";
+  const asked = Object.hasOwn(QUESTIONS, name) ? name : "messages";
   const Question = QUESTIONS[asked];
   const [window] = windowOf(path);
   const client = useAsking(session);

@@ -13,7 +13,7 @@ const DEFAULT = { last: HOUR };
  * one. Without a valid window, it is the last hour.
  */
 export function windowOf([first, second, ...rest]) {
-  if (first === "last" && Number(second) > 0) {
+  if (first === "last" && /^[1-9][0-9]{0,9}$/.test(second)) {
     return [{ last: Number(second) }, rest];
   }
   const [from, to] = [Date.parse(first), Date.parse(second)];

@@ -122,8 +122,18 @@ describe("with known readings", () => {
       assert.equal(await text(lane(name).locator(".holds")), `${number} in it`);
     }
     await page.locator(".node.bad").filter({ hasText: "RabbitMQ" }).getByText("away").waitFor();
+    await page.locator(".node").filter({ hasText: "retry lane" }).getByText("? waiting").waitFor();
+    assert.match(await newest("parked", "in it"), /^records –$/);
     assert.equal(await text(page.locator(".checks dd").nth(1)), "unknown");
     assert.equal(await text(page.locator(".checks dd").nth(2)), "unknown");
+  });
+
+  test("a stage that is away has no verdict, and its numbers have their time", async () => {
+    await shown({ ...STATUS, lanes: EMPTY }, SUMS, 110);
+    await page.getByText("✓ lost 0").waitFor();
+    await page.route("**/status", (route) => route.abort());
+    await page.getByRole("alert").getByText(/What it shows is of \d\d:\d\d:\d\d\./).waitFor();
+    assert.equal(await text(page.locator(".verdict")), "? not read");
   });
 
   test("a killed broker is back when the status says so, and not earlier", async () => {

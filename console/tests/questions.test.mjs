@@ -30,8 +30,8 @@ before(async () => {
       adId: ad, userId: `user-${n % 3}`, adType: n < 2 ? "banner" : "video", clickId: `c-${name}-${n}`, clickedAt: at(100 * n),
     })),
   });
-  for (const resortID of [resort, resort + 1]) {
-    await producer.request("POST /resorts/{resortID}/seasons", { resortID, year: "2031", resortName: `Ridge ${resortID}` });
+  for (const [resortID, resortName] of [[resort, `Ridge ${name}`], [resort + 1, `${name} ${"R".repeat(110)}`]]) {
+    await producer.request("POST /resorts/{resortID}/seasons", { resortID, year: "2031", resortName });
   }
   const ride = (resortID, skierID, liftID, time) => ({ resortID, seasonID: "2031", dayID: 7, skierID, liftID, time });
   await producer.request("POST /lift-rides/batch", {

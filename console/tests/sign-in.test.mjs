@@ -122,6 +122,7 @@ test("a token that ends is renewed, and with an outdated refresh token one signs
 test("a code that this tab did not ask for is not redeemed", async () => {
   const { page, tokens, close } = await open("?code=stolen&state=made-up#/people");
   await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+  assert.equal(page.url(), `${address}#/people`);
   assert.deepEqual(tokens, []);
   await close();
 });

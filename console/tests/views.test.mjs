@@ -59,9 +59,21 @@ test("a link that is opened as soon as it is drawn leads to its view", async () 
   await fresh.close();
 });
 
-test("without the secret, the page says what to open", async () => {
+test("without the secret, the page says what to open, and takes the secret in the same tab", async () => {
   const fresh = await browser.newPage();
-  await fresh.goto(new URL(where.console_url).origin);
+  const url = new URL(where.console_url);
+  await fresh.goto(url.origin);
   await fresh.getByText("needs the whole address").waitFor();
+  await fresh.goto(url.href);
+  await fresh.getByRole("navigation", { name: "Views" }).waitFor();
+  assert.equal(fresh.url(), `${url.origin}/`);
+  await fresh.close();
+});
+
+test("a script of the console that cannot be had is said on the page", async () => {
+  const fresh = await browser.newPage();
+  await fresh.route("**/console/htm.js", (route) => route.abort());
+  await fresh.goto(where.console_url);
+  await fresh.getByText("the terminal of the stage").waitFor();
   await fresh.close();
 });

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)
+_BYTE = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_LOOPBACK = re.compile(rf"(localhost|127(\.{_BYTE}){{3}}|\[::1\])(:[0-9]{{1,5}})?", re.IGNORECASE)
 
 
 def refusal(host: str | None, origin: str | None, site: str | None) -> str:

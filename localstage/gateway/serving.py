@@ -199,6 +199,7 @@ async def made_file_response(folder: Awaitable[Path], name: str, request: web.Ba
     try:
         return await file_response(await folder / name, request)
     except StageError as error:
+        log.warning("503 for %s: %s", request.path, error)
         return message_response(503, str(error))
 
 
@@ -206,6 +207,8 @@ def foreign_response(request: web.BaseRequest) -> web.Response | None:
     """Return a 403 for a request of a page of another origin (:mod:`localstage.core.own_machine`), else ``None``."""
     get = request.headers.get
     reason = refusal(get("Host"), get("Origin"), get("Sec-Fetch-Site"))
+    if reason and "text/html" in get("Accept", ""):
+        return web.Response(status=403, text=f"{reason}. Open this address by itself, not by a link of another page.\n")
     return message_response(403, reason) if reason else None
 
 

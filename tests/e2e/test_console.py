@@ -17,9 +17,9 @@ from tests.e2e.test_dead_letters import Queues, good, moment
 from tests.e2e.test_typescript_client import node
 
 TESTS = ROOT / "console" / "tests"
-FILES = ("overview", "views", "questions", "streams", "people", "dead-letters", "sign-in")
+FILES = ("overview", "views", "questions", "streams", "people", "dead-letters", "hostile", "sign-in")
 WHOLE = (*FILES, "without-broker")
-LARGEST = 42_000
+LARGEST = 40_000
 """Bytes of all published files, compressed."""
 
 
@@ -36,7 +36,19 @@ def dead_letters(stage: RunningStage) -> str:
     storable = [good(room, unique("m")).decode() for _ in range(3)]
     for body in (f'{{"v": 1, "{text}', *storable):
         queues.send(queues.dead, body, firstFailedAt=failed)
-    return json.dumps({"text": text, "room": room, "storable": len(storable), "day": failed[:10]})
+    evil, (evil_day, _) = "<img src onerror=window.hacked=1>", moment()
+    envelope = {"v": 1, "stream": "chat", "correlationId": evil, "acceptedAt": "yesterday", "events": [{}]}
+    hostile = (
+        envelope,
+        {**envelope, "acceptedAt": "", "stream": evil, "events": evil},
+        {**envelope, "correlationId": {"a": [evil]}, "events": [{"roomId": evil, "message": evil, "timestamp": evil}]},
+        [evil] * 3,
+    )
+    marks = {"reason": evil, "lane": evil, "redrivenAt": "soon", "correlationId": evil, "attempts": "many"}
+    for each in hostile:
+        queues.send(queues.dead, json.dumps(each), firstFailedAt=evil_day, **marks)
+    found = {"text": text, "room": room, "storable": len(storable), "day": failed[:10]}
+    return json.dumps({**found, "evil": evil, "evilDay": evil_day[:10], "hostile": len(hostile)})
 
 
 @pytest.mark.timeout(300)

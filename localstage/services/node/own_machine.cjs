@@ -2,7 +2,7 @@
 // With the variable HEADRACE_SESSION_TOKEN, only requests of clients with that session token are answered.
 const http = require('node:http')
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i
 
 const TOKEN = process.env.HEADRACE_SESSION_TOKEN
 

@@ -32,6 +32,7 @@ DYNAMODB = {
 SQS = {"X-Amz-Target": "AmazonSQS.ListQueues", "Content-Type": "application/x-amz-json-1.0"}
 PAGES = [
     {"Host": "evil.example"},
+    {"Host": "127.999.0.1"},
     {"Origin": "http://evil.example"},
     {"Origin": "http://evil.example", "Content-Type": "text/plain"},
     {"Origin": "null"},
