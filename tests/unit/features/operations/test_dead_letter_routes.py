@@ -15,6 +15,13 @@ from headrace.runtime.observability import logger
 from tests.worlds.dead_letters import DISCARD, LIST, REDRIVE, Dead
 from tests.worlds.senders import NOW
 
+BEFORE = {
+    LIST: [],
+    REDRIVE: ["dead letters are being redriven"],
+    DISCARD: ["dead letters are being discarded"],
+}
+"""The lines that routes write before they change something."""
+
 
 @pytest.fixture
 def dead() -> Dead:
@@ -50,42 +57,23 @@ def test_bodies_are_shown_only_on_request(dead: Dead) -> None:
 
 
 @pytest.mark.parametrize(
-    ("route", "body", "query", "lines"),
+    ("route", "body", "query", "line"),
     [
-        (LIST, None, {"bodies": "true"}, [{"message": "bodies of dead letters were read", "count": 1}]),
-        (
-            REDRIVE,
-            {"reason": "not_json"},
-            {},
-            [
-                {"message": "dead letters are being redriven"},
-                {"message": "dead letters were redriven", "moved": 1, "failed": 0},
-            ],
-        ),
-        (
-            DISCARD,
-            {"confirm": 1},
-            {},
-            [
-                {"message": "dead letters are being discarded", "confirm": 1},
-                {"message": "dead letters were discarded", "discarded": 1, "failed": 0},
-            ],
-        ),
+        (LIST, None, {"bodies": "true"}, {"message": "bodies of dead letters were read", "count": 1}),
+        (REDRIVE, {"reason": "not_json"}, {}, {"message": "dead letters were redriven", "moved": 1, "failed": 0}),
+        (DISCARD, {"confirm": 1}, {}, {"message": "dead letters were discarded", "discarded": 1, "failed": 0}),
     ],
 )
 def test_what_an_operator_does_is_logged_with_who_did_it(
-    dead: Dead,
-    route: str,
-    body: object,
-    query: dict[str, str],
-    lines: list[dict[str, Any]],
-    caplog: pytest.LogCaptureFixture,
+    dead: Dead, route: str, body: object, query: dict[str, str], line: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Before letters move, and after."""
     assert dead.call(route, body, **query)[0] == 200
 
-    for record, line in zip(caplog.records, lines, strict=True):
-        found = json.loads(logger.registered_formatter.format(record))
-        assert {name: found[name] for name in line} == line
+    *before, last = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
+    assert {name: last[name] for name in line} == line
+    assert [each["message"] for each in before] == BEFORE[route]
+    for found in (*before, last):
         assert (found["kind"], found["operator"], found["level"]) == ("audit", "olga", "WARNING")
         assert found["filter"]["reason"] == (body or {}).get("reason")  # type: ignore[attr-defined]
         assert "not json" not in json.dumps(found)
