@@ -19,8 +19,7 @@ from ops.aws import Stack, call
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML, JSON = "text/html", "application/json"
-CLIENT = "headrace-client.js"
-LOCAL_STYLE = "local.css"
+LOCAL = re.compile("<!-- The rest is not published. -->.*?(?=</head>)", re.DOTALL)
 
 
 async def bundle(state_dir: Path) -> dict[str, Path]:
@@ -39,25 +38,20 @@ async def bundle(state_dir: Path) -> dict[str, Path]:
     shutil.copytree(ROOT / "console", source, ignore=shutil.ignore_patterns("tests"))
     for module in source.rglob("*.js"):
         # The bundler leaves out what only a local stage shows, but it would keep the indentation in templates.
-        module.write_text(re.sub(r"\n\s+", "\n", module.read_text().replace("session.isLocal", "false")))
+        text = re.sub(r"\n\s+", "\n", module.read_text()).replace("session.isLocal", "false")
+        module.write_text(text.replace("/headrace-client.js", "./published-client.js"))
     shutil.copy(packages / "htm" / "preact" / "standalone.module.js", source / "htm.js")
     esbuild = [str(node_program()), str(client / "node_modules" / "esbuild" / "bin" / "esbuild")]
     options = ["main.js", "console.css", "--bundle", "--splitting", "--minify", "--format=esm", "--charset=utf8"]
-    options += ["--external:/headrace-client.js", f"--outdir={made}", "--log-level=warning"]
+    options += [f"--alias:headrace-client={client / 'src'}", f"--outdir={made}", "--log-level=warning"]
     code, output = await run([*esbuild, *options], dict(os.environ), source)
     if code != 0:
         raise ServiceError(f"the console could not be bundled: {last_line(output)}")
     shutil.copy(source / "icon.svg", made)
     page = folder / "index.html"
-    page.write_text(
-        "".join(
-            line
-            for line in (source / "index.html").read_text().splitlines(keepends=True)
-            if ("modulepreload" not in line or CLIENT in line) and LOCAL_STYLE not in line
-        )
-    )
+    page.write_text(LOCAL.sub("", (source / "index.html").read_text()))
     files = {path.relative_to(folder).as_posix(): path for path in sorted(made.rglob("*")) if path.is_file()}
-    return {CLIENT: client / "dist" / "index.min.js", **files, page.name: page}
+    return {**files, page.name: page}
 
 
 def config(stack: dict[str, Any]) -> dict[str, Any]:

@@ -142,10 +142,10 @@ def close_connections(services: UserConnections, request: Request[UserPath, None
     Raises:
         Unavailable: some may still be open; the request may be repeated.
     """
-    found, failure = _close(services, request, request.path.user_id)
-    audit("connections were closed", request.caller, user=request.path.user_id, closed=found["closed"])
-    if failure is not None:
-        raise failure
+    user_id = request.path.user_id
+    audit("connections are being closed", request.caller, user=user_id)
+    found = _close(services, request, user_id)
+    audit("connections were closed", request.caller, user=user_id, closed=found["closed"])
     return found
 
 
@@ -157,16 +157,11 @@ def close_own_connections(services: UserConnections, request: Request[None, None
     Raises:
         Unavailable: some may still be open; the request may be repeated.
     """
-    found, failure = _close(services, request, request.caller.subject)
-    if failure is not None:
-        raise failure
-    return found
+    return _close(services, request, request.caller.subject)
 
 
-def _close(
-    services: UserConnections, request: Request[Any, None, None], user_id: str
-) -> tuple[ClosedConnections, Unavailable | None]:
-    """Close as many connections as there is time for; also returns why one could not be closed."""
+def _close(services: UserConnections, request: Request[Any, None, None], user_id: str) -> ClosedConnections:
+    """Close as many connections as there is time for. Raises Unavailable after the others of its 200."""
     # In random order: some ended without a notice, and a repeated request must not try the same ones first.
     ids = list(services.connections.of_user(user_id))
     random.shuffle(ids)
@@ -177,10 +172,11 @@ def _close(
         except Unavailable as error:
             return error
 
-    tried, closed, failures = 0, 0, list[Unavailable]()
-    while not failures and tried < len(ids) and request.seconds_left > SECONDS_LEFT:
+    tried = closed = 0
+    while tried < len(ids) and request.seconds_left > SECONDS_LEFT:
         results = services.parallel.map(close, ids[tried : tried + CONNECTIONS])
+        for failure in (each for each in results if isinstance(each, Unavailable)):
+            raise failure
         closed += results.count(True)
-        failures = [each for each in results if isinstance(each, Unavailable)]
         tried += CONNECTIONS
-    return {"closed": closed, "hasMore": tried < len(ids)}, failures[0] if failures else None
+    return {"closed": closed, "hasMore": tried < len(ids)}
