@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-_BYTE = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-_LOOPBACK = re.compile(rf"(localhost|127(\.{_BYTE}){{3}}|\[::1\])(:[0-9]{{1,5}})?", re.IGNORECASE)
+_LOOPBACK = re.compile(r"(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 
 
 def refusal(host: str | None, origin: str | None, site: str | None) -> str:
@@ -26,5 +25,5 @@ def refusal(host: str | None, origin: str | None, site: str | None) -> str:
     if origin is not None and origin.lower() != f"http://{host.lower()}":
         return f"Origin: {origin!r} is another page; allowed: none, or http://{host}"
     if site not in (None, "none", "same-origin"):
-        return f"Sec-Fetch-Site: {site!r} is a request of another page; allowed: none, or same-origin"
+        return f"Sec-Fetch-Site: {site!r} is a request of another page; allowed: none, or same-origin: open it by its address"
     return ""

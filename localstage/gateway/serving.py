@@ -207,8 +207,6 @@ def foreign_response(request: web.BaseRequest) -> web.Response | None:
     """Return a 403 for a request of a page of another origin (:mod:`localstage.core.own_machine`), else ``None``."""
     get = request.headers.get
     reason = refusal(get("Host"), get("Origin"), get("Sec-Fetch-Site"))
-    if reason and "text/html" in get("Accept", ""):
-        return web.Response(status=403, text=f"{reason}. Open this address by itself, not by a link of another page.\n")
     return message_response(403, reason) if reason else None
 
 

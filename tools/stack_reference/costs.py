@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from headrace.features.declared.folder import declarations
 from headrace.features.declared.stream import Events
 from tools.cost import model, prices, stage
-from tools.cost.model import SAMPLES, TIME, Load, Item, items, write_units
+from tools.cost.model import SAMPLES, TIME, Item, Load, items, write_units
 from tools.cost.summary import Summary
 from tools.stack_reference.markdown import ROOT, rendered, table
 

@@ -60,13 +60,8 @@ def read_continuation(value: object) -> RedriveState:
     raise PydanticCustomError("continuation", "is not usable")
 
 
-def _written_flag(value: object) -> bool:
-    """A flag of a query string, which has only texts."""
-    if value not in ("true", "false"):
-        raise PydanticCustomError("refused", "is not true or false")
-    return value == "true"
-
-
+WRITTEN = {"true": True, "false": False}
+"""Flags of a query string, which has only texts."""
 RATE_FORM = "messages per second, a whole number"
 
 
@@ -74,7 +69,9 @@ class ListQuery(Filter):
     """Which letters to list, how many of them, and whether with their bodies: the events that people sent."""
 
     limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
-    bodies: Annotated[bool, BeforeValidator(_written_flag)] = Field(default=False, description="true or false")
+    bodies: Annotated[bool, BeforeValidator(lambda value: WRITTEN.get(value, value))] = Field(
+        default=False, description="true or false"
+    )
 
     @property
     def characters(self) -> int | None:

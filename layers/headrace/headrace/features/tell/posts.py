@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,16 +31,9 @@ ANSWER_SECONDS = 15.0
 """How long the receiver may take to answer, from the first packet on."""
 
 _PORTS = {"https": 443, "http": 80}
-_INSIDE = tuple(
-    ip_network(each)
-    for each in (
-        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
-        *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
-        *("224.0.0.0/4", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
-        *("::/3", "4000::/2", "8000::/1"),
-    )
-)
-"""Multicast, what is no unicast of IPv6, and special-purpose networks of IANA. Python's lists differ by version."""
+_UNICAST = IPv6Network("2000::/3")
+_SPECIAL = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "3fff::/20")))
+"""Special-purpose networks of IANA's registries which some versions of Python call global, wholly or in parts."""
 _RETRY_AFTER = re.compile(rb"\r\nretry-after: *(\d{1,6})\r\n", re.IGNORECASE)
 
 
@@ -97,7 +90,10 @@ def is_public(address: str) -> bool:
     Of IPv6 only global unicast is, without the ranges that have an IPv4 address inside: 6to4 and Teredo; mapped
     addresses and NAT64 are in no global unicast.
     """
-    return not any(ip_address(address) in each for each in _INSIDE)
+    found = ip_address(address)
+    if not found.is_global or any(found in each for each in _SPECIAL):
+        return False
+    return found in _UNICAST and not found.sixtofour if isinstance(found, IPv6Address) else not found.is_multicast
 
 
 class Posts:
