@@ -60,8 +60,8 @@ def read_continuation(value: object) -> RedriveState:
     raise PydanticCustomError("continuation", "is not usable")
 
 
-WRITTEN = {"true": True, "false": False}
-"""Flags of a query string, which has only texts."""
+WRITTEN_FLAG = BeforeValidator(lambda value: {"true": True, "false": False}.get(value, value))
+"""For a flag of a query string, which has only texts."""
 RATE_FORM = "messages per second, a whole number"
 
 
@@ -69,9 +69,7 @@ class ListQuery(Filter):
     """Which letters to list, how many of them, and whether with their bodies: the events that people sent."""
 
     limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
-    bodies: Annotated[bool, BeforeValidator(lambda value: WRITTEN.get(value, value))] = Field(
-        default=False, description="true or false"
-    )
+    bodies: Annotated[bool, WRITTEN_FLAG] = Field(default=False, description="true or false")
 
     @property
     def characters(self) -> int | None:
@@ -173,8 +171,7 @@ def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> 
     if body.dry_run:
         return {"dryRun": True, **_counts(letters.find(body))}
     before = body.continuation or letters.start(body, body.rate)
-    # Before as well as after: a slice that is cut off has moved letters too.
-    audit("dead letters are being redriven", request.caller, filter=before.wanted.to_log())
+    audit("dead letters are being redriven", request.caller, filter=before.wanted.to_log())  # it may be cut off
     state = letters.redrive(before, request.meter)
     moved = state.moved - before.moved
     audit("dead letters were redriven", request.caller, filter=state.wanted.to_log(), moved=moved, failed=state.failed)
