@@ -149,7 +149,7 @@ class World:
                 partial(files_of_user, self.attachments, user_id),
                 partial(lines_of, "changes", partial(changes_of, EDITS), self.changes, user_id),
                 partial(lines_of, "reactions", partial(changes_of, REACTIONS), self.changes, user_id),
-                partial(ads._lines, clicks, user_id),
+                partial(lines_of, "clicks", ads.clicks_of, clicks, user_id, shown=partial(ads.whole, clicks)),
                 *([] if skier_id is None else [partial(lines_of, "rides", ski.rides_of, rides, skier_id)]),
             ],
         )
