@@ -30,7 +30,8 @@ def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:
     """Node with what is loaded before dynalite, and the variables with which it finds ``packages``."""
     folder = Path(__file__).parent / "node"
     preloads = [part for name in _PRELOADS for part in ("--require", folder / f"{name}.cjs")]
-    return [install.node_program(), *preloads], {"NODE_PATH": str(packages)}
+    # Without __proto__ of objects, a reaction or an ad type with this name is a key like others.
+    return [install.node_program(), "--disable-proto=delete", *preloads], {"NODE_PATH": str(packages)}
 
 
 @dataclass(eq=False, kw_only=True)

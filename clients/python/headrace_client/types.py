@@ -1231,7 +1231,7 @@ class Reacted(TypedDict):
 
 
 class Reaction(TypedDict):
-    """The reaction of a user, which has its `timestamp`."""
+    """The reaction of a user, with the value as it was sent, and its `timestamp`."""
 
     userId: str
     value: str

@@ -150,7 +150,7 @@ def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: t
 def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[DynamoChanges, Put]) -> None:
     store, put = place
     put(MESSAGE)
-    shown = {"reactions": {"up": 2, "\u2764": 1}, "moreReactions": True, "reactionsAt": T[5]}
+    shown = {"reactions": {"up": 2, "__proto__": 1}, "moreReactions": True, "reactionsAt": T[5]}
 
     assert store.show_reactions("kitchen~4", KEY, shown, T[4], T[9]) is None
     assert store.show_reactions("kitchen~4", KEY, shown, None, T[9]) == {**MESSAGE, **shown, "storedAt": T[9]}

@@ -286,11 +286,7 @@ def test_a_message_takes_a_thousand_reactions_and_few_values_that_it_does_not_sh
     ("wrong", "field"),
     [
         ({"value": ""}, "value"),
-        ({"value": "  "}, "value"),
-        ({"value": "x\n"}, "value"),
-        ({"value": "\u200b"}, "value"),
-        ({"value": "x\u202e"}, "value"),
-        ({"value": "\ud800"}, "value"),
+        ({"value": "x" * 33}, "value"),
         ({"message": "text"}, "message"),
         ({"changeId": "a/b"}, "changeId"),
         ({"userId": "alice"}, "userId"),
@@ -307,14 +303,15 @@ def test_wrong_reactions_are_refused_by_name(wrong: dict[str, Any], field: str) 
     assert {each.field for each in refused.value.details} == {field}
 
 
-def test_equal_texts_are_one_value() -> None:
-    """é as one character, and as two."""
+@pytest.mark.parametrize(
+    ("one", "other", "value"), [("\u00e9", " e\u0301", "\u00e9"), ("❤", "❤️", "❤️"), ("❤️", "❤", "❤️")]
+)
+def test_values_that_look_alike_are_one(one: str, other: str, value: str) -> None:
+    """Of an emoji with and without U+FE0F, the one that all fonts show in color."""
     world, message = stored()
-    world.put(
-        *(world.reaction(user, message, value).event for user, value in (("alice", "\u00e9"), ("bob", " e\u0301")))
-    )
+    world.put(*(world.reaction(user, message, each).event for user, each in (("alice", one), ("bob", other))))
 
-    assert shown(world, message) == {"\u00e9": 2}
+    assert shown(world, message) == {value: 2}
 
 
 def test_reactions_expire_with_the_days_of_their_room() -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import FieldError, Forbidden, InvalidEvent, TokenExpired, Unauthorized, echo
-from headrace.core.keys import normalize_id, without_controls
+from headrace.core.keys import normalize_id
+from headrace.core.texts import without_controls
 from headrace.core.times import SECOND
 
 CHAT_WRITE = "chat:write"

@@ -21,7 +21,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from headrace.core import keys, times
+from headrace.core import keys, texts, times
 from headrace.core.errors import FieldError, InvalidEvent, PoisonRecord, echo
 
 _ISO = (
@@ -136,15 +136,39 @@ Text = Annotated[str, AfterValidator(unicode)]
 _LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
 Id = Annotated[
     str,
-    AfterValidator(partial(checked_id, keys.new_id)),
+    AfterValidator(partial(checked_id, keys.path_id)),
     accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$"),
 ]
+NewId = Annotated[
+    str,
+    AfterValidator(partial(checked_id, keys.new_id)),
+    accepts(**_LENGTH, pattern=rf"^(?!\.{{1,2}}$)[^#/?{texts.PATTERN}]+$"),
+]
+"""An id that its sender makes. Rooms, users and what is stored are named by an ``Id``, so that older ones can be."""
 StoredId = Annotated[
     str,
     AfterValidator(partial(checked_id, keys.normalize_id)),
     accepts(**_LENGTH, pattern=r"^[^#\u0000-\u001f\u007f-\u009f]+$"),
 ]
-Name = StoredId
+
+
+def seen(most: int, without: str = "") -> tuple[Any, Any]:
+    """What makes ``str`` the type of a text that people see in a line: 1 to ``most`` characters, none ``without``.
+
+    RoomName = Annotated[str, *seen(128)]
+    """
+    form = partial(texts.visible, most=most, without=without)
+    schema = accepts(minLength=1, maxLength=most, pattern=f"^[^{without}{texts.PATTERN}]+$")
+    return AfterValidator(partial(checked_id, form)), schema
+
+
+def seen_form(most: int, without: str = "") -> str:
+    """The accepted form of such a text."""
+    return f"1 to {most} characters, {texts.FORM}" + (f" and {' and '.join(map(repr, without))}" if without else "")
+
+
+Name = Annotated[str, *seen(keys.ID_LIMIT, "#")]
+NAME_FORM = seen_form(keys.ID_LIMIT, "#")
 TIME_SCHEMA = {
     "type": ["string", "integer"],
     "format": "date-time",

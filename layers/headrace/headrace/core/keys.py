@@ -10,11 +10,11 @@ earlier one. No sort key equals it, so BETWEEN two times includes the first and 
 from __future__ import annotations
 
 import functools
-import unicodedata
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 from urllib.parse import quote
 
+from headrace.core import texts
 from headrace.core.times import is_canonical, parse_query
 
 SEPARATOR = "#"
@@ -25,9 +25,11 @@ SENDER_TAG_LENGTH = 12
 DERIVED_ID_LENGTH = 26
 TIME_LENGTH = 27
 ID_FORM = f"1 to {ID_LIMIT} characters of any script without '#', '/', '?' and control characters; not '.' or '..'"
-"""The form of an id in a new event, room or membership, and of every id in a path."""
+"""The form of every id in a path, and of a room or user that an event names."""
+NEW_ID_FORM = f"{ID_FORM}; without spaces and invisible characters around it, and controls of the direction of writing"
+"""The form of an id that its sender makes."""
 STORED_ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
-"""The form of usernames, of stored ids and of ids to read by: users of a token may have ``/`` and ``?``."""
+"""The form of stored ids and of ids to read by: users of a token may have ``/`` and ``?``."""
 
 
 def normalize_id(value: str) -> str:
@@ -36,37 +38,17 @@ def normalize_id(value: str) -> str:
     Raises:
         ValueError: one sentence that says what is wrong.
     """
-    if value.isascii():
-        if value.isprintable() and 0 < len(value) <= ID_LIMIT and SEPARATOR not in value:
-            return value
-    else:
-        # NFC shrinks what it composes at most fourfold; anything longer cannot end up within the limit.
-        if len(value) > 4 * ID_LIMIT:
-            raise ValueError(f"is longer than {ID_LIMIT} characters")
-        value = unicodedata.normalize("NFC", value)
+    value = texts.composed(value, ID_LIMIT)
     if not value:
         raise ValueError("is empty")
-    if len(value) > ID_LIMIT:
-        raise ValueError(f"is longer than {ID_LIMIT} characters")
     if SEPARATOR in value:
         raise ValueError("contains '#'")
-    if not value.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+    if texts.has_control(value):
         raise ValueError("contains a control character")
     return value
 
 
-DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Controls of the direction of writing, which would change the line that a value is shown in."""
-
-
-def without_controls(text: str) -> str:
-    """``text`` without control characters and lone surrogates, which no id has."""
-    if text.isprintable():
-        return text
-    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cs"))
-
-
-def new_id(value: str) -> str:
+def path_id(value: str) -> str:
     """``value`` in NFC, if it may also be part of a URL's path (``ID_FORM``).
 
     A gateway may decode a path before it finds the route, so ``%2F`` and ``%3F`` in an id could lead to another route.
@@ -81,6 +63,27 @@ def new_id(value: str) -> str:
     if value in (".", ".."):
         raise ValueError(f"is '{value}'")
     return value
+
+
+def new_id(value: str) -> str:
+    """``value`` in NFC, if people can also see it and tell it from others (``NEW_ID_FORM``).
+
+    Raises:
+        ValueError: one sentence that says what is wrong.
+    """
+    value = path_id(value)
+    if texts.visible(value, ID_LIMIT) != value:
+        raise ValueError("begins or ends with a space or an invisible character")
+    return value
+
+
+def flaw_of(value: str) -> str:
+    """Why ``value`` cannot be a new id; empty if it can."""
+    try:
+        new_id(value)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 @functools.lru_cache(maxsize=1024)

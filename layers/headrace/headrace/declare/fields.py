@@ -34,7 +34,7 @@ class Mark(str):
 
 
 ID, USER, SECRET = Mark("id"), Mark("user"), Mark("secret")
-Id = Annotated[fields.Id, ID]
+Id = Annotated[fields.NewId, ID]
 """A short text without ``#``, ``/`` and ``?``."""
 User = Annotated[fields.Id, ID, USER]
 """Who did it: events are read and counted by user, exported, and blanked when the user is erased."""
@@ -126,7 +126,7 @@ def form(field: FieldInfo) -> str:
     elif of is bool:
         found = "true or false"
     elif has(field, ID):
-        found = keys.ID_FORM
+        found = keys.ID_FORM if has(field, USER) else keys.NEW_ID_FORM
     elif of is str:
         most = bound(field, "max_length") or TEXT_LIMIT
         found = f"a text of {bound(field, 'min_length') or 0} to {most} characters"

@@ -23,6 +23,7 @@ from headrace.core.fields import (
     EventModel,
     Id,
     IncomingModel,
+    NewId,
     SenderTag,
     StoredId,
     Text,
@@ -56,7 +57,7 @@ DERIVED_ID_LENGTH = 20
 """Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
 """Days for which a click's id counts only once. Rows are kept at least this long, even with a shorter retention."""
-AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
+AD_ID_FORM, NEW_AD_ID_FORM = f"{keys.ID_FORM}, without spaces", f"{keys.NEW_ID_FORM}, without spaces"
 STORED_AD_ID_FORM = f"{keys.STORED_ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
 ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
@@ -95,9 +96,12 @@ def _address(value: str) -> str:
 
 
 _LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
-AdId = Annotated[
-    Id, AfterValidator(_spaceless), accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$")
-]
+_SPACELESS = (
+    AfterValidator(_spaceless),
+    accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$"),
+)
+AdId = Annotated[Id, *_SPACELESS]
+NewAdId = Annotated[NewId, *_SPACELESS]
 StoredAdId = Annotated[
     StoredId, AfterValidator(_spaceless), accepts(**_LENGTH, pattern=r"^[^#\s\u0000-\u001f\u007f-\u009f]+$")
 ]
@@ -113,11 +117,11 @@ ADDRESS = AliasChoices("address", "ip")
 class IncomingClick(IncomingModel):
     """A click as a client sends it. The second name of a field is the one in other click pipelines."""
 
-    ad_id: AdId = Field(description=AD_ID_FORM)
+    ad_id: NewAdId = Field(description=NEW_AD_ID_FORM)
     user_id: Id | None = Field(default=None, validation_alias=USER_ID, description=keys.ID_FORM)
     ad_type: AdType = Field(description=AD_TYPE_FORM)
     clicked_at: Time = Field(validation_alias=CLICKED_AT, description=times.ACCEPTED_FORM)
-    click_id: Id | None = Field(default=None, validation_alias=CLICK_ID, description=keys.ID_FORM)
+    click_id: NewId | None = Field(default=None, validation_alias=CLICK_ID, description=keys.NEW_ID_FORM)
     address: Annotated[Text, AfterValidator(_address)] | None = Field(
         default=None, validation_alias=ADDRESS, description=ADDRESS_FORM
     )

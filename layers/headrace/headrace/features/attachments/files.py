@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys
-from headrace.core.fields import EventModel, Name, accepts, whole_number
+from headrace.core.fields import EventModel, Text, seen, seen_form, whole_number
 from headrace.core.items import Item
 from headrace.features.attachments import FEATURE
 from headrace.streams.chat.stream import FileType, MessageField
@@ -23,7 +23,7 @@ COUNT = 10
 BYTES = 10_000_000
 COUNT_FORM = f"1 to {COUNT} objects with id, name, type and bytes, each of another upload"
 ID_FORM = "the `id` of an upload"
-NAME_FORM = f"1 to {keys.ID_LIMIT} characters of any script without '/', '#' and control characters"
+NAME_FORM = f"{seen_form(keys.ID_LIMIT, '#/')}; not '.' or '..'"
 
 FIRST_BYTES: Mapping[str, Sequence[tuple[int, bytes]]] = {
     "image/png": [(0, b"\x89PNG\r\n\x1a\n")],
@@ -41,15 +41,7 @@ TYPES_FORM = (
 )
 
 
-def _file_name(value: str) -> str:
-    if "/" in value:
-        raise PydanticCustomError("file_name", "contains '/'")
-    if not keys.DIRECTIONS.isdisjoint(value):
-        raise PydanticCustomError("file_name", "contains a control of the direction of writing")  # shows another ending
-    return value
-
-
-FileName = Annotated[Name, AfterValidator(_file_name), accepts(pattern=r"^[^#/\u0000-\u001f\u007f-\u009f]+$")]
+FileName = Annotated[str, *seen(keys.ID_LIMIT, "#/")]
 UploadId = Annotated[str, Field(pattern="^[a-z2-7]{26}$")]
 Size = Annotated[int, whole_number(1, BYTES)]
 
@@ -58,7 +50,7 @@ class Attachment(EventModel):
     """A file that a message names: where it was uploaded, and how it is shown."""
 
     id: UploadId = Field(description=ID_FORM)
-    name: FileName = Field(description=NAME_FORM)
+    name: Text = Field(description="a text")
     type: FileType = Field(description=TYPES_FORM)
     bytes: Size = Field(description=f"its size, a whole number from 1 to {BYTES}")
 
@@ -67,6 +59,8 @@ class SentAttachment(Attachment):
     """An attachment as a client sends it: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    name: FileName = Field(description=NAME_FORM)
 
 
 def _distinct(sent: list[SentAttachment]) -> list[SentAttachment]:

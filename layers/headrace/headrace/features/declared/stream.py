@@ -26,6 +26,7 @@ from headrace.core.fields import (
     EventModel,
     Id,
     IncomingModel,
+    NewId,
     SenderTag,
     StoredId,
     Time,
@@ -123,7 +124,7 @@ class Events:
     def model(self) -> type[IncomingModel]:
         """The model of an event as clients send it."""
         more: dict[str, Any] = {
-            "event_id": (Id | None, Field(default=None, description=keys.ID_FORM)),
+            "event_id": (NewId | None, Field(default=None, description=keys.NEW_ID_FORM)),
             "timestamp": (Time | None, Field(default=None, description=times.ACCEPTED_FORM)),
         }
         for name, each in self.declared.event.model_fields.items():

@@ -23,6 +23,7 @@ from headrace.core.fields import (
     EventModel,
     Id,
     IncomingModel,
+    NewId,
     SenderTag,
     StoredId,
     Text,
@@ -59,7 +60,7 @@ class IncomingChange(IncomingModel):
 
     room_id: Id = Field(description=keys.ID_FORM)
     key: MessageKey = Field(description=KEY_FORM)
-    change_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    change_id: NewId | None = Field(default=None, description=keys.NEW_ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
 

@@ -14,7 +14,7 @@ from headrace.api.router import Request, Route
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, to_body
-from headrace.core.fields import AcceptedLane, CanonicalTime, Id, Time
+from headrace.core.fields import AcceptedLane, CanonicalTime, Id, NewId, Time
 from headrace.core.fields import Key as ItemKey
 from headrace.core.stream import Result, Stream
 from headrace.features.edits.change import DELETE, EDIT, EDITS
@@ -33,7 +33,7 @@ class DeletionBody(Params):
     unknown = "is not a field of this route"
     is_optional = True
 
-    change_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    change_id: NewId | None = Field(default=None, description=keys.NEW_ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
 

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.core import keys, times
 from headrace.core.errors import Conflict, FieldError, echo
 from headrace.core.items import Item
+from headrace.core.texts import alike
 from headrace.features.edits import gate as edits
 from headrace.features.edits.change import AUTHOR, By
 from headrace.features.edits.gate import ChangeGate, ChangeRights, check_not_deleted, check_waiting
@@ -47,7 +48,7 @@ def _check_not_full(message: Item, value: str) -> None:
     if sum(shown.values()) >= MOST_REACTIONS:
         given = echo(message["timestampSk"])
         detail = FieldError("key", f"has {MOST_REACTIONS:,} reactions", given, "the key of a message with fewer")
-    elif "moreReactions" in message and value not in shown:
+    elif "moreReactions" in message and alike(value) not in map(alike, shown):
         detail = FieldError("value", "is one value too many", echo(value), "a value that the message shows")
     else:
         return

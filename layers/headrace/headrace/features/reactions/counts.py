@@ -14,6 +14,7 @@ from typing import Any
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, is_expired
+from headrace.core.texts import alike
 from headrace.core.times import Clock
 from headrace.features.reactions.dynamodb import DynamoReactions
 from headrace.features.reactions.reaction import VALUE
@@ -37,7 +38,9 @@ def fold_reactions(rows: Iterable[Item]) -> tuple[dict[str, Any], list[Item]]:
         if (before := last.get(row["changedBy"])) is not None:
             replaced.append(before)
         last[row["changedBy"]] = row
-    counts = Counter(row[VALUE] for row in last.values() if VALUE in row)
+    values = [row[VALUE] for row in last.values() if VALUE in row]
+    shown_as = {alike(value): value for value in sorted(values)}  # of those that look alike, one for any order
+    counts = Counter(shown_as[alike(value)] for value in values)
     most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     shown: dict[str, Any] = {"reactions": dict(most[:SHOWN_VALUES])} if most else {}
     if len(most) > SHOWN_VALUES:

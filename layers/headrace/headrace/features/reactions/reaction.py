@@ -14,7 +14,7 @@ from pydantic import Field
 
 from headrace.core import keys
 from headrace.core.caller import SenderContext
-from headrace.core.fields import incoming, stamped
+from headrace.core.fields import Text, incoming, stamped
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import Kind, TableSettings, ValidatedEvent
 from headrace.features.edits.change import ID_FIELD, IncomingChange, StampedChange, row_of, stamp
@@ -38,7 +38,7 @@ class StampedReaction(StampedChange):
     """A reaction in an envelope."""
 
     change: Literal["react"] = Field(description=REACT)
-    value: ReactionValue | None = Field(default=None, description=VALUE_FORM)
+    value: Text | None = Field(default=None, description="a text")
 
 
 _incoming = incoming(IncomingReaction)

@@ -22,7 +22,7 @@ from headrace.streams.chat.rooms.requests import MessagePath
 
 
 class Reaction(TypedDict):
-    """The reaction of a user, which has its ``timestamp``."""
+    """The reaction of a user, with the value as it was sent, and its ``timestamp``."""
 
     userId: str
     value: str

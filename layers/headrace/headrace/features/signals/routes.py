@@ -14,7 +14,7 @@ from headrace.api.router import Request, Route
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import NotFound
-from headrace.core.fields import CanonicalTime, Id, Name, Text, accepts
+from headrace.core.fields import NAME_FORM, CanonicalTime, Id, Name, Text, accepts
 from headrace.live.signals import to_copy
 from headrace.queues.names import SIGNAL_QUEUE
 from headrace.queues.ports import Outgoing
@@ -37,7 +37,7 @@ class SignalFrame(Params):
     unknown = "is not a field of this action"
 
     room_id: Id = Field(description=keys.ID_FORM)
-    name: Name = Field(description=f"what it says, such as typing: {keys.STORED_ID_FORM}")
+    name: Name = Field(description=f"what it says, such as typing: {NAME_FORM}")
     data: Annotated[Text, AfterValidator(_bounded), accepts(maxLength=DATA_BYTES)] = Field(
         default="", description="a text of at most 1024 bytes in UTF-8"
     )

@@ -6,7 +6,7 @@ import functools
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from headrace.api.router import Request
 from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import FieldError, NotFound
-from headrace.core.fields import Number, Text, whole_number
+from headrace.core.fields import Number, seen, seen_form, whole_number
 from headrace.features.ski import answers
 from headrace.features.ski.day_counts import HOURS
 from headrace.features.ski.dynamodb import DynamoResorts
@@ -30,6 +30,7 @@ from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_c
 from headrace.storage.ports import RangeReader
 
 NAME_LIMIT = 128
+ResortName = Annotated[str, *seen(NAME_LIMIT)]
 SECONDS_OF_A_RESORT = 10.0
 """Seconds that must remain of an invocation to count one more resort's day."""
 
@@ -68,9 +69,7 @@ class SeasonBody(Params):
     unknown = "is not a field of this route"
 
     year: Number = whole_number(*SEASONS, "a year: a whole number")
-    resort_name: Text | None = Field(
-        default=None, min_length=1, max_length=NAME_LIMIT, description=f"a text of 1 to {NAME_LIMIT} characters"
-    )
+    resort_name: ResortName | None = Field(default=None, description=seen_form(NAME_LIMIT))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from headrace.core.caller import EVENTS_WRITE, SenderContext
 from headrace.core.fields import (
     DIGITS,
     NUMBER_OR_DIGITS,
-    Id,
     IncomingModel,
+    NewId,
     SenderTag,
     StoredId,
     incoming,
@@ -140,7 +140,7 @@ class IncomingRide(IncomingModel):
     skier: SkierID
     time: Minute
     lift: LiftID
-    ride_id: Id | None = Field(default=None, alias="rideID", description=keys.ID_FORM)
+    ride_id: NewId | None = Field(default=None, alias="rideID", description=keys.NEW_ID_FORM)
     wait_time: int | str | None = Field(
         default=None, alias="waitTime", description="accepted and not stored: some clients of the SkiDataAPI send it"
     )

@@ -13,6 +13,7 @@ from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE, Caller, SenderContext, choose_time, choose_user
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
+    NAME_FORM,
     CanonicalTime,
     Cursor,
     EventModel,
@@ -20,6 +21,7 @@ from headrace.core.fields import (
     IncomingModel,
     Key,
     Name,
+    NewId,
     SenderTag,
     StoredId,
     Text,
@@ -97,13 +99,13 @@ class IncomingMessage(IncomingModel, defer_build=True):
 
     room_id: Id = Field(description=keys.ID_FORM)
     message: MessageText = Field(description=TEXT_FORM)
-    message_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    message_id: NewId | None = Field(default=None, description=keys.NEW_ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
-    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    username: Name | None = Field(default=None, description=NAME_FORM)
     member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
-    member_name: Name | None = Field(default=None, description=f"{keys.STORED_ID_FORM}; beside memberId")
+    member_name: Name | None = Field(default=None, description=f"{NAME_FORM}; beside memberId")
 
 
 class StampedMessage(EventModel, defer_build=True):

@@ -113,6 +113,17 @@ def test_no_message_creates_a_room_with_shards(world: RoomWorld, scope: str) -> 
     assert fate(*send(world, "bob", message(roomId="stadium~8"), scopes=(scope,))) == "main"
 
 
+def test_only_a_room_that_was_stored_has_an_id_that_nobody_sees(world: RoomWorld) -> None:
+    for room in ("\u202eecilA", "\u200b"):
+        (refused,) = send(world, "bob", message(roomId=room))
+        assert isinstance(refused.error, NotFound)
+        status, answer = world.request("bob", "PUT", room, OPEN)
+        assert (status, answer["error"]["details"][0]["field"]) == (400, "roomId")
+        world.rooms.rows[room] = Room(room, "open", "group", NOW, "bob")
+        assert fate(*send(world, "bob", message(roomId=room))) == "main"
+        assert world.ok("bob", "PUT", room, OPEN)["roomId"] == room
+
+
 @pytest.mark.parametrize(
     ("room", "by_first_message", "expected"),
     [

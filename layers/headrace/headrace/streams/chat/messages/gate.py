@@ -136,7 +136,8 @@ def may_create(room_id: str, by_first_message: bool) -> bool:
 
     It would be open, and direct rooms never are. Each page of a room with shards costs more, so its id is no accident.
     """
-    return by_first_message and not keys.is_reserved_room(room_id) and shard_count(room_id) == 1
+    is_plain = not keys.is_reserved_room(room_id) and shard_count(room_id) == 1
+    return by_first_message and is_plain and not keys.flaw_of(room_id)
 
 
 def refusal(intervals: Intervals | None, message: ValidatedEvent) -> UserError | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from headrace.core.keys import TIME_LENGTH, normalize_id
+from headrace.core.keys import ID_LIMIT, TIME_LENGTH
+from headrace.core.texts import visible
 from headrace.core.times import Interval, micros_of
 
 Role = Literal["owner", "member"]
@@ -94,7 +95,7 @@ class Membership:
 def shown_name(username: str | None, user_id: str) -> str:
     """The name that others see: the user's name if it is known and allowed in a message, else the id."""
     try:
-        return normalize_id(username or user_id)
+        return visible(username or user_id, ID_LIMIT, "#")
     except ValueError:
         return user_id
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -16,7 +15,20 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import CanonicalTime, Cursor, Id, Name, Number, Time, accepts, whole_number
+from headrace.core.fields import (
+    NAME_FORM,
+    CanonicalTime,
+    Cursor,
+    Id,
+    Name,
+    NewId,
+    Number,
+    Time,
+    accepts,
+    seen,
+    seen_form,
+    whole_number,
+)
 from headrace.streams.chat.message_row import KEY_FORM, MessageKey
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.retention import MOST_DAYS
@@ -36,7 +48,7 @@ def _event_id(value: str) -> str:
 
 
 EventId = Annotated[
-    Id,
+    NewId,
     AfterValidator(_event_id),
     accepts(minLength=1, maxLength=EVENT_ID_LIMIT, pattern=r'^(?!\.{1,2}$)[ !"$-.0->@-~]+$'),
 ]
@@ -68,19 +80,9 @@ class OtherPath(UserPath):
     other_id: Id = Field(description=keys.ID_FORM)
 
 
-def _line(value: str) -> str:
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
-        raise PydanticCustomError("line", "contains a control character")
-    return value
-
-
-NAME_FORM = f"1 to {NAME_LIMIT} characters without control characters"
-TOPIC_FORM = f"1 to {TOPIC_LIMIT} characters without control characters"
-_LINE = AfterValidator(_line), accepts(pattern=r"^[^\u0000-\u001f\u007f-\u009f]+$")
-RoomName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), *_LINE]
-RoomTopic = Annotated[str, Field(min_length=1, max_length=TOPIC_LIMIT), *_LINE]
-
-
+ROOM_NAME_FORM, TOPIC_FORM = seen_form(NAME_LIMIT), seen_form(TOPIC_LIMIT)
+RoomName = Annotated[str, *seen(NAME_LIMIT)]
+RoomTopic = Annotated[str, *seen(TOPIC_LIMIT)]
 RetentionDays = Annotated[int, whole_number(1, MOST_DAYS)]
 RETENTION_FORM = f"a whole number from 1 to {MOST_DAYS}, and at most the days that the stage keeps messages"
 
@@ -96,12 +98,12 @@ class RoomRequest(_Body):
 
     kind: RoomKind = Field(description="open or members")
     form: Form = Field(default=GROUP, description="direct or group")
-    name: RoomName | None = Field(default=None, description=NAME_FORM)
+    name: RoomName | None = Field(default=None, description=ROOM_NAME_FORM)
     topic: RoomTopic | None = Field(default=None, description=TOPIC_FORM)
     retention_days: RetentionDays | None = Field(default=None, description=RETENTION_FORM)
     created_at: Time | None = Field(default=None, description=_TIME)
     created_by: Id | None = Field(default=None, description=keys.ID_FORM)
-    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    username: Name | None = Field(default=None, description=NAME_FORM)
 
 
 class RoomChange(_Body):
@@ -109,7 +111,7 @@ class RoomChange(_Body):
 
     keeps_null = True
 
-    name: RoomName | None = Field(default=None, description=f"{NAME_FORM}; or null")
+    name: RoomName | None = Field(default=None, description=f"{ROOM_NAME_FORM}; or null")
     topic: RoomTopic | None = Field(default=None, description=f"{TOPIC_FORM}; or null")
     retention_days: RetentionDays | None = Field(default=None, description=f"{RETENTION_FORM}; or null")
 
@@ -122,7 +124,7 @@ class JoinRequest(_Body):
     role: Role | None = Field(default=None, description="owner or member")
     at: Time | None = Field(default=None, alias="joinedAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
-    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    username: Name | None = Field(default=None, description=NAME_FORM)
 
 
 class LeaveRequest(_Body):
@@ -132,7 +134,7 @@ class LeaveRequest(_Body):
 
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
-    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    username: Name | None = Field(default=None, description=NAME_FORM)
     for_good: bool = Field(default=False, description="true or false")
 
 

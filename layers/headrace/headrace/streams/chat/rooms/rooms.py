@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
-from headrace.core.keys import is_reserved_room
+from headrace.core.keys import flaw_of, is_reserved_room
 from headrace.core.room_shards import shard_count
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
@@ -115,6 +115,8 @@ def existing(room: Room | None, room_id: str) -> Room:
 def no_room(room_id: str) -> NotFound:
     """The error for a room that does not exist."""
     others = ", or has a message" if shard_count(room_id) == 1 else "; no message creates one with shards"
+    if flaw := flaw_of(room_id):
+        others = f"; no message creates one whose id {flaw}"
     detail = FieldError("roomId", "is not the id of a room", echo(room_id), f"a room that was created{others}")
     return NotFound("there is no such room", details=[detail])
 

@@ -75,6 +75,8 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     """
     check(request)
     caller, room_id, body = request.caller, request.path.room_id, request.body
+    if (flaw := keys.flaw_of(room_id)) and services.rooms.table.get(room_id) is None:
+        raise InvalidRequest(details=[FieldError("roomId", flaw, echo(room_id), keys.NEW_ID_FORM)])
     creator = body.created_by or caller.subject
     created_at = body.created_at or times.iso(request.now)
     retention = Retention(_checked_days(services, body.retention_days))

@@ -1,0 +1,101 @@
+"""Values that people see can be seen, and those that look alike are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from headrace.core import keys, texts
+from headrace.core.fields import EventModel
+from tools.api_reference import routes
+
+FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+NEWER_EMOJI = "\U0001fae9"
+"""Of Unicode 16, which Python 3.11 does not know."""
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("e\u0301", "\u00e9"),
+        (" Kitchen \u200b", "Kitchen"),
+        ("\ufeffbob\u2060", "bob"),
+        *((each, each) for each in ("❤️", "👍🏽", "👩‍👩‍👧", "1️⃣", FLAG, NEWER_EMOJI, "نمی‌خواهم", "__proto__", "a b")),
+        ("👍\u200d", "👍"),
+    ],
+)
+def test_a_value_is_composed_and_has_nothing_unseen_around_it(sent: str, stored: str) -> None:
+    assert texts.visible(sent, 32) == texts.without_controls(sent) == stored
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("", "is empty"),
+        *((each, "is blank") for each in (" ", "\u3000", "\u200b\u200d", "\u3164", "\u2800", "\ufe0f", "\u00ad")),
+        *((f"a{each}b", "contains a control character") for each in "\n\x00\x85\u2028\ud800"),
+        *((f"{each}ecilA", "contains a control of the direction of writing") for each in "\u202a\u202e\u2066\u2069"),
+        ("x" * 33, "is longer than 32 characters"),
+        ("a#b", "contains '#'"),
+        ("..", r"is '\.\.'"),
+    ],
+)
+def test_what_cannot_be_seen_is_refused_with_the_reason(value: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        texts.visible(value, 32, "#/")
+
+
+@given(st.text(max_size=40))
+def test_a_visible_value_stays_as_it_is(value: str) -> None:
+    try:
+        found = texts.visible(value, 40)
+    except ValueError:
+        return
+    assert texts.visible(found, 40) == texts.without_controls(found) == found
+
+
+def test_an_emoji_is_like_itself_with_a_selector() -> None:
+    assert texts.alike("❤️") == texts.alike("❤") != texts.alike("♡")
+
+
+@pytest.mark.parametrize("value", [" a", "a\u200b", "\u202ea", "\u200b"])
+def test_an_id_that_was_stored_is_known_and_no_new_one(value: str) -> None:
+    assert keys.path_id(value) == keys.normalize_id(value) == value
+    assert keys.flaw_of(value)
+
+
+KNOWN = {"room_id", "user_id", "member_id", "created_by", "stream", "key", "id", "confirm"}
+"""Fields that name what is there already, which older versions may have accepted."""
+ANY_TEXT = {"message", "data", "token", "wait_time"}
+"""Fields that may have any text, and those that nobody sees."""
+
+
+def models(base: type[BaseModel] = EventModel) -> Iterator[type[BaseModel]]:
+    """The models of what clients send: bodies, frames, and events with what is in them."""
+    for model in base.__subclasses__():
+        yield from models(model)
+        if model.model_config.get("extra") == "forbid" and not model.__name__.startswith("Stamped"):
+            yield model
+
+
+def takes(field: FieldInfo, value: str) -> bool:
+    try:
+        TypeAdapter(Annotated[field.annotation, *field.metadata, None]).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("value", ["a\u202eb", "\u200b"])
+def test_each_text_that_people_see_has_to_be_visible(value: str) -> None:
+    bodies = [each.route.body for each in routes.declared() if each.route.body is not None]
+    fields = [(name, field) for model in [*bodies, *models()] for name, field in model.model_fields.items()]
+
+    assert {name for name, field in fields if takes(field, value)} == KNOWN | ANY_TEXT
+    assert {"name", "topic", "username", "message_id", "value", "resort_name"} <= {name for name, _ in fields}
