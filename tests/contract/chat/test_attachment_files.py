@@ -147,7 +147,9 @@ def test_browsers_show_an_image_and_save_other_files_under_their_name(s3: Upload
         with urlopen(s3.link("a/hall/1", "Käse (1).png", 600, is_inline=is_inline), timeout=10) as opened:
             assert opened.read() == PNG
             assert opened.headers["content-type"] == "image/png"
-            assert opened.headers["content-disposition"] == f"{how}; filename*=UTF-8''K%C3%A4se%20%281%29.png"
+            assert opened.headers["content-disposition"] == (
+                f"{how}; filename=\"K_se (1).png\"; filename*=UTF-8''K%C3%A4se%20%281%29.png"
+            )
 
 
 def test_a_bucket_that_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

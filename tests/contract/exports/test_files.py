@@ -43,7 +43,9 @@ def test_a_link_opens_a_file_under_its_shown_name_until_the_file_is_deleted(file
     with urlopen(link, timeout=10) as opened:
         assert opened.read() == b"lines"
         assert opened.headers["content-type"] == "application/gzip"
-        assert opened.headers["content-disposition"] == "attachment; filename*=UTF-8''export-00001.jsonl.gz"
+        assert opened.headers["content-disposition"] == (
+            "attachment; filename=\"export-00001.jsonl.gz\"; filename*=UTF-8''export-00001.jsonl.gz"
+        )
     assert delete_all(files, "exports/a/") == 1
     with pytest.raises(HTTPError, match="404"):
         urlopen(link, timeout=10)

@@ -16,7 +16,7 @@ import pytest
 
 from headrace.core.times import SECOND, SystemClock
 from headrace.features.tell import posts as posting
-from headrace.features.tell.posts import PREFIX, SECRET_MINUTES, Answer, Posts, Webhook
+from headrace.features.tell.posts import PREFIX, SECRET_MINUTES, Answer, Posts, Webhook, retry_after
 from tests.contract.http_server import OK, HttpServer, certificate_of, status, trusted
 from tests.fakes.clock import FixedClock
 from tests.worlds.ports import free_port
@@ -76,6 +76,22 @@ def test_a_receiver_gets_each_webhook_whole_and_signed(receiver: HttpServer, pos
         assert not has_signature(each, OLD)
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        (b"Sun, 29 Nov 2026 20:00:00 GMT", 60),
+        (b"Sunday, 29-Nov-26 20:00:00 GMT", 60),
+        (b"Sun, 29 Nov 2026 19:58:00 GMT", 0),
+        (b"soon", 0),
+        (b"Sun, 29 Nov 0 20:00:00 +9999", 0),
+        (b"9" * 5000, 0),
+    ],
+)
+def test_a_receiver_names_a_pause_by_a_number_or_a_date(given: bytes, seconds: int) -> None:
+    now = 1_795_982_340  # 29 November 2026, 19:59
+    assert retry_after(b"HTTP/1.1 503 No\r\nA: b\r\nretry-after: %s\r\n\r\n" % given, now) == seconds
+
+
 def test_after_a_rotation_both_secrets_sign_until_the_older_one_is_removed(
     receiver: HttpServer, posts_to: MakePosts
 ) -> None:
@@ -105,7 +121,8 @@ def test_after_a_rotation_both_secrets_sign_until_the_older_one_is_removed(
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 100_000, Answer(0, "no answer")),
         (b"HTTP/1.1 429 No\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n", Answer(429, "HTTP 429", 120)),
         (b"HTTP/1.1 503 No\r\nretry-after:7\r\nContent-Length: 0\r\n\r\n", Answer(503, "HTTP 503", 7)),
-        (b"HTTP/1.1 503 No\r\nRetry-After: Fri, 21 Nov 2025\r\nContent-Length: 0\r\n\r\n", Answer(503, "HTTP 503")),
+        (b"HTTP/1.1 503 No\r\nRetry-After: \t60 \r\nContent-Length: 0\r\n\r\n", Answer(503, "HTTP 503", 60)),
+        (b"HTTP/1.1 503 No\r\nRetry-After: Fri, 21 Nov\r\nContent-Length: 0\r\n\r\n", Answer(503, "HTTP 503")),
         (b"HTTP/1.1 503 No\r\nRetry-After: -1\r\nContent-Length: 0\r\n\r\n", Answer(503, "HTTP 503")),
         (b"HTTP/1.1 500 No\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n", Answer(500, "HTTP 500")),
         (b"SSH-2.0-OpenSSH\r\n\r\n", Answer(0, "no answer")),

@@ -28,19 +28,29 @@ class Verifier:
         return self._outcome
 
 
-def event(header: str = "Sec-WebSocket-Protocol", value: str = "headrace.v1, abc.def.ghi") -> dict[str, Any]:
-    return {"headers": {header: value}, "methodArn": ARN, "requestContext": {"requestId": "r-1"}}
+def event(header: str = "Sec-WebSocket-Protocol", *lines: str) -> dict[str, Any]:
+    sent = list(lines or ["headrace.v1, abc.def.ghi"])
+    headers, all_headers = {header: sent[-1]}, {header: sent}
+    request = {"requestId": "r-1"}
+    return {"headers": headers, "multiValueHeaders": all_headers, "methodArn": ARN, "requestContext": request}
 
 
 def caller(*scopes: str) -> Caller:
     return Caller("alice", "Alice", frozenset(scopes), 1_900_000_000)
 
 
-@pytest.mark.parametrize("header", ["Sec-WebSocket-Protocol", "sec-websocket-protocol"])
-def test_every_frame_of_a_connection_has_the_caller_of_its_authorizer(header: str) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ("Sec-WebSocket-Protocol",),
+        ("sec-websocket-protocol",),
+        ("Sec-WebSocket-Protocol", "headrace.v1", "abc.def.ghi"),
+    ],
+)
+def test_every_frame_of_a_connection_has_the_caller_of_its_authorizer(sent: tuple[str, ...]) -> None:
     alice = caller("chat:write", "chat:read")
 
-    answer = decide(event(header), Verifier(alice))
+    answer = decide(event(*sent), Verifier(alice))
 
     assert answer["policyDocument"]["Statement"] == [
         {"Action": "execute-api:Invoke", "Effect": "Allow", "Resource": ARN}
@@ -65,7 +75,7 @@ OFFERED = "headrace.v1, abc.def.ghi, headrace.token_expired, headrace.forbidden"
 def test_a_page_that_offers_it_gets_a_connection_whose_subprotocol_says_why_it_is_refused(
     outcome: Caller | Exception, subprotocol: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = decide(event(value=OFFERED), Verifier(outcome))
+    answer = decide(event("Sec-WebSocket-Protocol", OFFERED), Verifier(outcome))
 
     assert answer["policyDocument"]["Statement"][0]["Effect"] == "Allow"
     assert answer["context"] == {"refused": subprotocol}
@@ -76,11 +86,11 @@ def test_a_page_that_offers_it_gets_a_connection_whose_subprotocol_says_why_it_i
 
 def test_a_token_of_somebody_whom_the_issuer_does_not_know_opens_no_connection() -> None:
     with pytest.raises(Exception, match=r"^Unauthorized$"):
-        decide(event(value=f"{OFFERED}, headrace.unauthorized"), Verifier(Unauthorized("forged")))
+        decide(event("Sec-WebSocket-Protocol", f"{OFFERED}, headrace.unauthorized"), Verifier(Unauthorized("forged")))
 
 
 def test_a_page_that_offers_refusals_connects_as_others_do() -> None:
-    answer = decide(event(value=OFFERED), Verifier(caller("chat:read")))
+    answer = decide(event("Sec-WebSocket-Protocol", OFFERED), Verifier(caller("chat:read")))
 
     assert answer == decide(event(), Verifier(caller("chat:read")))
 

@@ -63,6 +63,13 @@ def test_a_token_with_a_foreign_key_or_a_foreign_or_missing_claim_is_refused(cha
         verifier().verify(token(**changes))
 
 
+@pytest.mark.parametrize("claim", ["iat", "nbf"])
+def test_a_clock_behind_that_of_the_issuer_refuses_no_token(claim: str) -> None:
+    assert verifier().verify(token(**{claim: int(time.time()) + 3})).subject == "alice"
+    with pytest.raises(TokenExpired):
+        verifier().verify(token(exp=int(time.time()) - 1))
+
+
 def test_an_audience_counts_before_the_client_id() -> None:
     assert verifier().verify(token(aud=["x", "other-app"], client_id="foreign")).subject == "alice"
 

@@ -115,6 +115,8 @@ REFUSALS = frozenset(map(refusal_subprotocol, (TokenExpired(), Forbidden())))
 without one, no function behind a frame can be called."""
 ALGORITHMS = ("RS256", "RS384", "RS512")
 TOKEN_LIMIT = 8192
+LEEWAY_SECONDS = 5
+"""How far the issuer's clock may be ahead: ``iat`` and ``nbf`` of a new token can be later than the clock here."""
 KEYS_LIFESPAN_SECONDS = 7200
 REFETCH_SECONDS = 10.0
 """An unknown key id causes a new fetch of the keys, at most once in this time: anyone can send an unknown id."""
@@ -133,8 +135,9 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
         headrace.core.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
     """
     correlate(event)
-    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-    offered = [part.strip() for part in (headers.get("sec-websocket-protocol") or "").split(",")]
+    headers = event.get("multiValueHeaders") or {}  # several lines of a header are one list
+    lines = [each for name, values in headers.items() if name.lower() == "sec-websocket-protocol" for each in values]
+    offered = [part.strip() for part in ",".join(lines).split(",")]
     try:
         caller = verifier.verify(token_from_subprotocols(offered))
         if CONNECT_SCOPES.isdisjoint(caller.scopes):
@@ -216,7 +219,10 @@ class TokenVerifier:
                 algorithms=ALGORITHMS,
                 issuer=self._issuer,
                 options={"require": ["exp", "iss", "sub"], "verify_aud": False},
+                leeway=LEEWAY_SECONDS,
             )
+            if int(claims["exp"]) <= time.time():  # the leeway is for iat and nbf
+                raise jwt.ExpiredSignatureError
         except jwt.ExpiredSignatureError as error:
             raise TokenExpired("the token has expired; get a new one") from error
         except jwt.InvalidTokenError as error:

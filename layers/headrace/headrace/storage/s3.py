@@ -12,6 +12,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.times import iso
 from headrace.runtime.aws import AwsClient, AwsError, call
 
+_PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - frozenset('"%\\')
 _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict")
 
 
@@ -50,7 +51,9 @@ class S3Objects:
 
     def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
         how = "inline" if is_inline else "attachment"
-        disposition = f"{how}; filename*=UTF-8''{quote(shown, safe='')}"
+        # RFC 6266: both names, because simple programs such as curl read the first one only.
+        plain = "".join(each if each in _PLAIN else "_" for each in shown)
+        disposition = f"{how}; filename=\"{plain}\"; filename*=UTF-8''{quote(shown, safe='')}"
         parameters = {"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": disposition}
         return str(self._client.generate_presigned_url("get_object", parameters, seconds))
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import hmac
-import re
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import mktime_tz, parsedate_tz
+from http.client import parse_headers
+from io import BytesIO
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,7 +36,6 @@ _PORTS = {"https": 443, "http": 80}
 _UNICAST = IPv6Network("2000::/3")
 _SPECIAL = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "3fff::/20")))
 """Special-purpose networks of IANA's registries which some versions of Python call global, wholly or in parts."""
-_RETRY_AFTER = re.compile(rb"\r\nretry-after: *(\d{1,6})\r\n", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Posts:
             return [Answer(0, "no address")] * len(webhooks)
         if not self._found:
             return [Answer(0, "address inside")] * len(webhooks)
-        exchanges = [_Exchange(each, self._head) for each in webhooks]
+        exchanges = [_Exchange(each, self._head, self._clock) for each in webhooks]
         self._pool.run(exchanges, ANSWER_SECONDS)
         return [each.answer for each in exchanges]
 
@@ -174,12 +175,28 @@ class Posts:
         self._pool.close()
 
 
+def retry_after(head: bytes, now: int) -> int:
+    """The seconds after ``now`` (epoch seconds) that ``Retry-After`` asks for, by a number or a date; else 0.
+
+    ``head`` is the status line and the headers of an answer.
+    """
+    given = (parse_headers(BytesIO(head.partition(b"\r\n")[2])).get("Retry-After") or "").strip()
+    try:
+        if given.isdecimal():
+            return int(given)
+        date = parsedate_tz(given)
+        return 0 if date is None else max(0, mktime_tz(date) - now)
+    except (ValueError, OverflowError):  # more digits or years than there are
+        return 0
+
+
 class _Exchange:
     """One try, as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
 
-    def __init__(self, webhook: Webhook, head: Callable[[Webhook], bytes]) -> None:
+    def __init__(self, webhook: Webhook, head: Callable[[Webhook], bytes], clock: Clock) -> None:
         self._webhook = webhook
         self._head = head
+        self._clock = clock
         self.answer = Answer(0, "no answer")
 
     def request(self) -> bytes:
@@ -188,6 +205,6 @@ class _Exchange:
     def answered(self, status: int, head: bytes) -> None:
         if not status:
             return
-        wanted = _RETRY_AFTER.search(head) if status in (429, 503) else None
+        wanted = retry_after(head, self._clock.now() // SECOND) if status in (429, 503) else 0
         failure = "" if 200 <= status < 300 else f"HTTP {status}"
-        self.answer = Answer(status, failure, int(wanted[1]) if wanted else 0)
+        self.answer = Answer(status, failure, wanted)

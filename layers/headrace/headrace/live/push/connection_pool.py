@@ -32,7 +32,7 @@ BODY_LIMIT = 64 * 1024
 """Bytes of a longer body are not waited for."""
 CHUNK = 64 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", re.IGNORECASE)
 
 
 Resolve = Callable[[str, int], Sequence[tuple[Any, ...]]]

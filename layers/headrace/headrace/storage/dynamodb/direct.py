@@ -31,8 +31,8 @@ IDLE_SECONDS = 60.0
 environment. Meanwhile the other side may close it without a trace here."""
 CONTENT_TYPE = "application/x-amz-json-1.0"
 _BODY = "headrace-body"
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
-_REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid: *(\S+)\r\n", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", re.IGNORECASE)
+_REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid:[ \t]*(\S+)[ \t]*\r\n", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 OK = 200
 CONDITION_FAILED = "ConditionalCheckFailedException"
