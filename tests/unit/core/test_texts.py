@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from headrace.core import keys, texts
 from headrace.core.fields import EventModel
+from headrace.declare import Event
 from tools.api_reference import routes
 
 FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
@@ -78,7 +79,7 @@ ANY_TEXT = {"message", "data", "token", "wait_time"}
 
 def models(base: type[BaseModel] = EventModel) -> Iterator[type[BaseModel]]:
     """The models of what clients send: bodies, frames, and events with what is in them."""
-    for model in base.__subclasses__():
+    for model in set(base.__subclasses__()) - {Event}:  # without those of declared streams
         yield from models(model)
         if model.model_config.get("extra") == "forbid" and not model.__name__.startswith("Stamped"):
             yield model
