@@ -26,7 +26,7 @@ from headrace.features.people.erasure.chat import ChatEraser
 from headrace.features.people.erasure.dead_letters import LetterEraser
 from headrace.features.people.erasure.eraser import Eraser, rounds_of
 from headrace.features.people.erasure.rooms import RoomsEraser
-from headrace.features.people.erasures import DynamoErasures, Task
+from headrace.features.people.erasures import DynamoErasures, Task, find_erased
 from headrace.features.people.exports.exporter import Exporter
 from headrace.features.people.exports.room import RoomSources
 from headrace.features.people.exports.tasks import DynamoExports
@@ -34,7 +34,6 @@ from headrace.features.people.exports.tasks import Task as ExportTask
 from headrace.features.people.exports.user import UserSources
 from headrace.features.people.exports.withdrawal import erase_exports
 from headrace.features.people.hashes import USER, Person, PersonHashes
-from headrace.features.people.screen import find_erased
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS

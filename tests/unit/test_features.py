@@ -60,8 +60,8 @@ print(json.dumps(found))
 
 FIND = """
 from headrace.stage import registry
-from headrace.features.people import screen
-screen.erased = lambda stream, events: {events.index("of an erased user")}
+from headrace.features.people import erasures
+erasures.erased = lambda stream, events: {events.index("of an erased user")}
 print(registry.CHOSEN, registry.erased(None, ["of a user", "of an erased user"]))
 """
 

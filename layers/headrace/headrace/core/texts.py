@@ -19,27 +19,16 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _CONTROLS = frozenset(("Cc", "Cs", "Zl", "Zp"))
 _EMPTY = frozenset("\u034f\u061c\u115f\u1160\u17b4\u17b5\u200e\u200f\u2800\u3164\uffa0")
 """Letters, symbols and marks without a glyph."""
-_EMOJI_PRESENTATION = "\ufe0f"
-
-
-def nfc(value: str) -> str:
-    """``value`` with its characters composed, as most keyboards send them."""
-    return unicodedata.normalize("NFC", value)
 
 
 def composed(value: str, most: int) -> str:
     """``value`` in NFC. Raises ValueError: it has more than ``most`` characters."""
     # NFC shrinks what it composes at most fourfold: much longer values need no composing.
     if not value.isascii() and len(value) <= 4 * most:
-        value = nfc(value)
+        value = unicodedata.normalize("NFC", value)
     if len(value) > most:
         raise ValueError(f"is longer than {most} characters")
     return value
-
-
-def has_control(value: str) -> bool:
-    """Whether ``value`` has a control character or a lone surrogate."""
-    return not value.isprintable() and any(unicodedata.category(each) in ("Cc", "Cs") for each in value)
 
 
 def visible(value: str, most: int, without: str = "") -> str:
@@ -67,12 +56,12 @@ def visible(value: str, most: int, without: str = "") -> str:
 def without_controls(value: str) -> str:
     """``value`` in NFC without what no visible text has, for names that others give; it may be empty."""
     kept = (each for each in value if unicodedata.category(each) not in _CONTROLS and each not in _DIRECTIONS)
-    return _trimmed(nfc("".join(kept)))
+    return _trimmed(unicodedata.normalize("NFC", "".join(kept)))
 
 
 def alike(value: str) -> str:
     """What values that look the same have in common: keyboards differ in whether U+FE0F follows an emoji."""
-    return value.replace(_EMOJI_PRESENTATION, "")
+    return value.replace("\ufe0f", "")
 
 
 def _trimmed(value: str) -> str:
@@ -87,12 +76,8 @@ def _trimmed(value: str) -> str:
 
 
 def _is_unseen(character: str) -> bool:
-    return (
-        character in _EMPTY
-        or unicodedata.category(character) == "Zs"
-        or unicodedata.bidirectional(character) == "BN"
-        or "VARIATION SELECTOR" in unicodedata.name(character, "")
-    )
+    is_space = unicodedata.category(character) == "Zs" or unicodedata.bidirectional(character) == "BN"
+    return is_space or character in _EMPTY or _belongs_to_emoji(character)
 
 
 def _belongs_to_emoji(character: str) -> bool:

@@ -17,7 +17,7 @@ from headrace.core.stream import TableSettings
 from headrace.declare import Event, Field, Id, Refused, Secret, Stream, User
 from headrace.delivery.records import rows_of
 from headrace.features.archive.archiver import archived
-from headrace.features.declared.screens import WITHHELD, screens
+from headrace.features.declared.people import WITHHELD, screens
 from headrace.features.declared.stream import Events
 
 NOW = times.parse_iso("2026-01-02T03:04:05Z")

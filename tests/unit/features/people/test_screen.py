@@ -16,8 +16,8 @@ from headrace.core.times import MINUTE, iso
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.features.ads.stream import ADS
+from headrace.features.people.erasures import find_erased
 from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes, people_of
-from headrace.features.people.screen import find_erased
 from headrace.features.ski.stream import SKI
 from headrace.stage.registry import STREAMS
 from tests.worlds.message_changes import CHANGES

@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from headrace.api.rates.sliding_window import SLOT_SECONDS, SLOTS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
-from headrace.core import texts
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, RateLimited
@@ -123,7 +123,7 @@ class RouteLimit:
     def kind_for(self, caller: Caller, path: Mapping[str, str] | None) -> Kind:
         """The kind of a request with these path parameters, as they were sent."""
         user = (path or {}).get("userId", caller.subject)
-        is_own = texts.nfc(user) == caller.subject
+        is_own = unicodedata.normalize("NFC", user) == caller.subject
         return self.kind if is_own or self.of_others is None else self.of_others
 
 

@@ -9,7 +9,7 @@ FEATURE = Feature(
         "streams": "folder",
         "steps": "people",
         "sources": "people",
-        "screens": "screens",
+        "screens": "people",
         "after": "live",
         "ARCHIVED": "stream",
     },

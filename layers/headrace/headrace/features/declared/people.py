@@ -1,17 +1,21 @@
 """What is kept of a user in declared events: those of every stream of the table, also of streams that were removed.
 
-The events stay, so that counts stay as they are, with a pseudonym and without secrets.
+The events stay, so that counts stay as they are, with a pseudonym and without secrets. These are also kept from
+operators who look at dead letters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.people import AT_ONCE, PART, Pages, Progress, Source, Step, Target
+from headrace.core.stream import EventScreen, Hidden
+from headrace.delivery.records import UNKNOWN_STREAM
 from headrace.features.analytics.late_events import late
 from headrace.features.declared.folder import events
 from headrace.features.declared.stream import SECRETS, USER, USER_INDEX, shown, stream_name
@@ -22,6 +26,7 @@ from headrace.storage.dynamodb import client
 from headrace.storage.dynamodb.client import DynamoTable
 
 KIND = "events"
+WITHHELD = "withheld: a Secret"
 
 
 def tables() -> list[DynamoTable]:
@@ -70,3 +75,17 @@ def _erase(table: DynamoTable, target: Target, row: Item) -> bool:
 def _lines(table: DynamoTable, user_id: str, start: Item | None) -> Pages:
     for rows, place in _events_of(table, user_id, start):
         yield [(KIND, {name: shown(value) for name, value in row.items()}) for row in rows], place
+
+
+def screens() -> dict[str, EventScreen]:
+    """What is withheld of the events of each declared stream, and of those that are declared no more."""
+    return dict.fromkeys((*events(), UNKNOWN_STREAM), without_secrets)
+
+
+def without_secrets(events: Sequence[Any]) -> Mapping[int, Hidden]:
+    """An :data:`.EventScreen` that withholds what an event has as ``secrets``."""
+    return {
+        at: Hidden({**event, "secrets": WITHHELD})
+        for at, event in enumerate(events)
+        if isinstance(event, dict) and event.get("secrets")
+    }

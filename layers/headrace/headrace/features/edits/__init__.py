@@ -11,7 +11,7 @@ FEATURE = Feature(
         "after": "storing",
         "complete": "storing",
         "remove": "storing",
-        "told": "telling",
+        "told": "change",
         "screens": "people",
         "steps": "people",
         "sources": "people",

@@ -34,9 +34,17 @@ from headrace.core.fields import (
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import Kind, TableSettings, ValidatedEvent
 from headrace.features.edits import FEATURE
-from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, FIRST_TEXT, GONE_WHEN_DELETED, KEY_FORM, MessageKey
+from headrace.streams.chat.message_row import (
+    CHANGE,
+    CHANGE_KEY,
+    FIRST_TEXT,
+    GONE_WHEN_DELETED,
+    KEY_FORM,
+    TEXT_FORM,
+    MessageKey,
+    MessageText,
+)
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.text import TEXT_FORM, MessageText
 
 ID_FIELD = "changeId"
 TRUSTED = "isTrusted"
@@ -48,6 +56,8 @@ AUTHOR: Literal["author"] = "author"
 OWNER: Literal["owner"] = "owner"
 By = Literal["author", "owner"]
 (_PARTITION,) = FEATURE.prefixes
+EDITED, DELETED = FEATURE.tells
+"""The types of events that go to TellTarget."""
 _ORDER = {EDIT: "1", DELETE: "2"}
 """Part of the place of a change: a deletion follows every edit, whatever their times are. ERASED follows both."""
 _TIME_FORM = "a canonical UTC time with six digits"
@@ -219,3 +229,10 @@ def counts(author: str, row: Mapping[str, Any]) -> bool:
 def _change(row: Mapping[str, Any]) -> Change:
     place = "#".join(row["timestampSk"].split("#")[3:])
     return Change(row[CHANGE], place, row["timestamp"], row["changedBy"], row.get("message", ""))
+
+
+def told(before: Item, after: Item) -> str:
+    """Whether a message was edited or deleted. One that is stored as deleted was; as edited, it is only stored."""
+    if after.get(CHANGE_KEY, "") > before.get(CHANGE_KEY, "") and (before or "deletedAt" in after):
+        return DELETED if "deletedAt" in after else EDITED
+    return ""

@@ -4,6 +4,6 @@ from headrace.core.feature import Feature
 
 FEATURE = Feature(
     name="people",
-    parts={"erased": "screen"},
+    parts={"erased": "erasures"},
     functions=("erase_users", "manage_erasures", "manage_exports", "write_exports"),
 )

@@ -6,10 +6,14 @@ It says until when a person was erased. An event that was accepted before then i
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.items import Item
+from headrace.core.stream import Stream
+from headrace.features.people.hashes import PersonHashes, people_of, person_hashes
 from headrace.features.people.jobs import DONE, STATE_NAME, DynamoJobs, Job, TaskQueue
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ErasureSettings, ErasureTaskSettings
@@ -79,3 +83,24 @@ def erasure_queue() -> TaskQueue:
 def erasures() -> DynamoErasures:
     """The erasures of the stage."""
     return DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)
+
+
+def find_erased(
+    erasures: DynamoErasures, hashes: PersonHashes, stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]
+) -> set[int]:
+    """Which of ``events`` are of people who were erased after they were accepted; see :data:`.FindErased`."""
+    try:
+        keys = [{hashes.key(person) for person in people_of(stream, event)} for _, event in events]
+    except SecretsUnavailable as error:
+        raise StoreUnavailable(error.message) from error
+    found = erasures.erased_at(set().union(*keys)) if any(keys) else {}
+    return {
+        index
+        for index, ((accepted_at, _), named) in enumerate(zip(events, keys, strict=True))
+        if any(accepted_at <= found.get(key, "") for key in named)
+    }
+
+
+def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:
+    """A :data:`.FindErased` of the stage."""
+    return find_erased(erasures(), person_hashes(), stream, events)

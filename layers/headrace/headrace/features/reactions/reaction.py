@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from headrace.core import keys
 from headrace.core.caller import SenderContext
-from headrace.core.fields import Text, incoming, stamped
+from headrace.core.fields import Text, incoming, seen, seen_form, stamped
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import Kind, TableSettings, ValidatedEvent
 from headrace.features.edits.change import ID_FIELD, IncomingChange, StampedChange, row_of, stamp
 from headrace.features.reactions import FEATURE
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.text import VALUE_FORM, ReactionValue
 
 REACT: Literal["react"] = "react"
 VALUE = "value"
+VALUE_LIMIT = 32
+VALUE_FORM = f"an emoji, or {seen_form(VALUE_LIMIT)}"
+ReactionValue = Annotated[str, *seen(VALUE_LIMIT)]
 (_PARTITION,) = FEATURE.prefixes
 
 

@@ -16,11 +16,10 @@ from headrace.features.edits.routes import (
     route,
     sent,
 )
-from headrace.features.reactions.reaction import REACT, REACTIONS
+from headrace.features.reactions.reaction import REACT, REACTIONS, VALUE_FORM, ReactionValue
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.stream import Acceptor
-from headrace.streams.chat.text import VALUE_FORM, ReactionValue
 
 
 class ReactionBody(DeletionBody):

@@ -12,12 +12,14 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
 from http.client import parse_headers
 from io import BytesIO
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
+
+from urllib3.exceptions import InvalidHeader
+from urllib3.util import Retry
 
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
 from headrace.core.times import MINUTE, SECOND, Clock
@@ -138,7 +140,7 @@ class Posts:
             return [Answer(0, "no address")] * len(webhooks)
         if not self._found:
             return [Answer(0, "address inside")] * len(webhooks)
-        exchanges = [_Exchange(each, self._head, self._clock) for each in webhooks]
+        exchanges = [_Exchange(each, self._head) for each in webhooks]
         self._pool.run(exchanges, ANSWER_SECONDS)
         return [each.answer for each in exchanges]
 
@@ -175,28 +177,21 @@ class Posts:
         self._pool.close()
 
 
-def retry_after(head: bytes, now: int) -> int:
-    """The seconds after ``now`` (epoch seconds) that ``Retry-After`` asks for, by a number or a date; else 0.
-
-    ``head`` is the status line and the headers of an answer.
-    """
-    given = (parse_headers(BytesIO(head.partition(b"\r\n")[2])).get("Retry-After") or "").strip()
+def retry_after(head: bytes) -> int:
+    """The seconds that ``Retry-After`` asks for, by a number or a date; else 0. ``head`` ends with the headers."""
+    given = parse_headers(BytesIO(head.partition(b"\r\n")[2])).get("Retry-After", "")
     try:
-        if given.isdecimal():
-            return int(given)
-        date = parsedate_tz(given)
-        return 0 if date is None else max(0, mktime_tz(date) - now)
-    except (ValueError, OverflowError):  # more digits or years than there are
+        return int(Retry().parse_retry_after(given))
+    except (InvalidHeader, ValueError, OverflowError):  # also more digits or years than there are
         return 0
 
 
 class _Exchange:
     """One try, as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
 
-    def __init__(self, webhook: Webhook, head: Callable[[Webhook], bytes], clock: Clock) -> None:
+    def __init__(self, webhook: Webhook, head: Callable[[Webhook], bytes]) -> None:
         self._webhook = webhook
         self._head = head
-        self._clock = clock
         self.answer = Answer(0, "no answer")
 
     def request(self) -> bytes:
@@ -205,6 +200,6 @@ class _Exchange:
     def answered(self, status: int, head: bytes) -> None:
         if not status:
             return
-        wanted = retry_after(head, self._clock.now() // SECOND) if status in (429, 503) else 0
+        wanted = retry_after(head) if status in (429, 503) else 0
         failure = "" if 200 <= status < 300 else f"HTTP {status}"
         self.answer = Answer(status, failure, wanted)

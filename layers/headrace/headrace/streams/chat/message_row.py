@@ -1,4 +1,4 @@
-"""The row of a message: its key, whether it is stored, what a deleted one has not; and the port of its table."""
+"""The text of a message, and its row: its key, whether it is stored, what a deleted one has not; and its table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pydantic_core import PydanticCustomError
 
 from headrace.core import keys
 from headrace.core.errors import FieldError, NotFound, echo
-from headrace.core.fields import Key
+from headrace.core.fields import Key, Text, accepts
 from headrace.core.items import Item
 
+TEXT_BYTES = 4096
+TEXT_FORM = f"a text of at most {TEXT_BYTES} bytes in UTF-8"
 CHANGE = "change"
 """The field of events that change a message, and the attribute of their rows: how they change it."""
 CHANGE_KEY = "changeKey"
@@ -54,7 +56,14 @@ def _message_key(value: str) -> str:
         raise PydanticCustomError("invalid_key", "is not the key of a message") from None
 
 
+def _bounded(value: str) -> str:
+    if len(value) * 4 > TEXT_BYTES and len(value.encode()) > TEXT_BYTES:
+        raise PydanticCustomError("too_long", "is longer than 4096 bytes")
+    return value
+
+
 MessageKey = Annotated[Key, AfterValidator(_message_key)]
+MessageText = Annotated[Text, AfterValidator(_bounded), accepts(maxLength=TEXT_BYTES)]
 
 
 def is_message(row: Mapping[str, Any]) -> bool:

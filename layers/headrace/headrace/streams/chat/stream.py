@@ -46,8 +46,7 @@ from headrace.core.stream import (
     ValidatedEvent,
 )
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.message_row import CHANGE
-from headrace.streams.chat.text import TEXT_FORM, MessageText
+from headrace.streams.chat.message_row import CHANGE, TEXT_FORM, MessageText
 
 MESSAGE = "chat"
 """The kind of messages, which has the name of their stream."""

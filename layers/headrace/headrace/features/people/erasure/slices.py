@@ -10,11 +10,10 @@ from headrace.features.people.erasure.chat import ChatEraser
 from headrace.features.people.erasure.dead_letters import LetterEraser
 from headrace.features.people.erasure.eraser import Eraser, rounds_of
 from headrace.features.people.erasure.rooms import RoomsEraser
-from headrace.features.people.erasures import erasure_queue, erasures
+from headrace.features.people.erasures import erased, erasure_queue, erasures
 from headrace.features.people.exports.tasks import exports
 from headrace.features.people.exports.withdrawal import erase_exports
 from headrace.features.people.hashes import person_hashes
-from headrace.features.people.screen import erased
 from headrace.queues.sqs import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
