@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from botocore.model import OperationModel
 from botocore.validate import ParamValidator
 from hypothesis import HealthCheck, settings
 
+from headrace.api import responses
 from headrace.runtime import aws, observability
 
 if TYPE_CHECKING:
@@ -58,6 +61,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((at for at, start in enumerate(LONG) if path.startswith(start)), len(LONG))
 
     items.sort(key=rank)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _errors_are_listed() -> Iterator[None]:
+    """Every error that a function answers in this process is listed with its route in the reference.
+
+    The errors of other processes, such as a stage's functions, are checked in ``tests/api``.
+    """
+    answered = responses.Call.answered
+
+    def checked(call: responses.Call, *how: Any) -> dict[str, Any]:
+        found = answered(call, *how)
+        codes = set(re.findall(r'"error":\{"code":"(\w+)"', found.get("body", "")))
+        if codes and (listed := _listed_codes().get(call.key)):
+            assert codes <= listed, f"{call.key} answers {codes - listed}, which the reference does not list"
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(responses.Call, "answered", checked)
+        yield
+
+
+@functools.cache
+def _listed_codes() -> dict[str, set[str]]:
+    """The error codes of each route and action, by its key."""
+    from tools.api_reference import routes  # loads every function
+
+    return {each.key: {routes.mapping(error).code for error in each.errors()} for each in routes.declared()}
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -37,9 +37,10 @@ def asyncapi() -> dict[str, Any]:
     schemas = {name: schema for name, schema in error_schemas().items() if name not in COMMON}
     schemas |= document["components"]["schemas"]
     gateway = schemas["GatewayErrorFrame"]["description"].rstrip(".")
+    rate = ("rate", schemas["GatewayErrorFrame"]["examples"][0])
     messages = {
         "error": _error_message(found, schemas),
-        "gatewayRefusal": _message("GatewayErrorFrame", gateway, []),
+        "gatewayRefusal": _message("GatewayErrorFrame", gateway, [rate]),
     }
     operations: dict[str, Any] = document["operations"]
     clients, servers = list[str](), ["ErrorFrame"]
@@ -89,7 +90,10 @@ def asyncapi() -> dict[str, Any]:
     refused = "|".join(sorted(REFUSALS)).replace(".", "[.]")
     header = connection["bindings"]["ws"]["headers"]["properties"]["Sec-WebSocket-Protocol"]
     header["pattern"] = rf"^{SUBPROTOCOL.replace('.', '[.]')}, *[^ ,]+(?:, *(?:{refused}))*$"
-    frames["messages"] = {name: _message(name, f"{said}.", []) for name, (*_, said) in unions.items()}
+    frames["messages"] = {
+        name: _message(name, f"{said}.", [(at, messages[at]["examples"][0]["payload"])])
+        for (name, (*_, said)), at in zip(unions.items(), ("ping", "pong"), strict=True)
+    }
     document["components"] |= {"messages": messages, "schemas": dict(sorted(schemas.items()))}
     return document
 

@@ -110,7 +110,7 @@ class Declared:
             found.append(InvalidRequest)
         found += [UnsupportedMediaType] if self.is_http and self.method != "get" else []
         if route.scopes is not None:
-            found += [Unauthorized, TokenExpired] if self.is_http else [TokenExpired]
+            found += [Unauthorized, TokenExpired]
         found += [Forbidden] if route.scopes else []
         found += [RateLimited] if route.scopes is not None or not self.is_http else []
         found += [HeadraceError] if self.area == "operations" and route.scopes is None else [HeadraceError, Unavailable]
