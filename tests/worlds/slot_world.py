@@ -111,7 +111,7 @@ class SlotWorld:
 
     def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
         """The rows that a full scan finds for ``query``."""
-        start, end = (times.parse_query(query[name]) for name in ("from", "to"))
+        start, end = (times.parse(query[name]) for name in ("from", "to"))
         now = self.clock.now() // times.SECOND
         return [
             row
@@ -196,7 +196,7 @@ def request_of(kind: str, query: dict[str, str], stream: Stream) -> WindowReques
 
 def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any]:
     """The answer about a window, computed by a scan of ``rows``."""
-    start, end = (times.micros_of(times.parse_query(query[name])) for name in ("from", "to"))
+    start, end = (times.micros_of(times.parse(query[name])) for name in ("from", "to"))
     found = sorted(row["timestamp"] for row in rows)
     top = int(query.get("top", "10"))
 
@@ -221,7 +221,7 @@ def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any
 
 def expected_points(rows: Sequence[Row], query: dict[str, str]) -> list[dict[str, Any]]:
     """The points of a series, computed by a scan of ``rows``."""
-    start, end = (times.micros_of(times.parse_query(query[name])) for name in ("from", "to"))
+    start, end = (times.micros_of(times.parse(query[name])) for name in ("from", "to"))
     step = int(query["step"]) * times.SECOND
     points = []
     for at in range(start - start % step, end, step):

@@ -253,11 +253,11 @@ class ClickBody(TypedDict):
     adId: NotRequired[str]
     userId: NotRequired[str | None]
     adType: str
-    clickedAt: NotRequired[str | int]
+    clickedAt: NotRequired[str | int | None]
     clickId: NotRequired[str | None]
     address: NotRequired[str | None]
     uid: NotRequired[str | None]
-    timestamp: NotRequired[str | int]
+    timestamp: NotRequired[str | int | None]
     messageId: NotRequired[str | None]
     ip: NotRequired[str | None]
 
@@ -302,6 +302,7 @@ class ConnectionList(TypedDict):
 class Conversation(TypedDict):
     """A room that the user is or was in.
 
+    `joinedAt` and `leftAt` are the beginnings and ends of the user's membership intervals, oldest first.
     `activityAt` is exact to the second. `lastMessage` is the newest message that the user may read. `unread`
     counts the texts of others in the user's membership intervals after `readTo`, or since the user first joined,
     without those that were deleted; it is exact up to 100, and with `unreadCapped` there may be more.
@@ -314,6 +315,8 @@ class Conversation(TypedDict):
     topic: str | None
     retentionDays: int | None
     membership: MembershipState
+    joinedAt: list[str]
+    leftAt: list[str]
     activityAt: str
     lastMessage: MessageItem | None
     unread: int
@@ -796,11 +799,11 @@ class IncomingClick(TypedDict):
     adId: str
     userId: NotRequired[str | None]
     adType: str
-    clickedAt: NotRequired[str | int]
+    clickedAt: NotRequired[str | int | None]
     clickId: NotRequired[str | None]
     address: NotRequired[str | None]
     uid: NotRequired[str | None]
-    timestamp: NotRequired[str | int]
+    timestamp: NotRequired[str | int | None]
     messageId: NotRequired[str | None]
     ip: NotRequired[str | None]
 

@@ -15,16 +15,15 @@ import binascii
 import functools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import unquote
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
 
-from headrace.core import json, times
+from headrace.core import json
 from headrace.core.errors import FieldError, InvalidRequest, NotFound, TooLarge, UnsupportedMediaType, echo
-from headrace.core.fields import TIME_SCHEMA, Id, accepts, field_errors
+from headrace.core.fields import Id, field_errors
 from headrace.core.keys import ID_FORM
 
 T = TypeVar("T", bound="Params")
@@ -158,22 +157,6 @@ def _is_end_of(path: Sequence[str], parts: Sequence[str]) -> bool:
     return len(end) == len(parts) and all(
         part in (found, unquote(found)) or unquote(part) == found for found, part in zip(end, parts, strict=True)
     )
-
-
-def query_time(value: object) -> str:
-    """The canonical time of a parameter: ISO-8601 with a zone, or epoch milliseconds as a number or its digits.
-
-    Raises:
-        PydanticCustomError: not a time.
-    """
-    try:
-        return times.parse_query(value)
-    except ValueError:
-        allowed = f"{times.ACCEPTED_FORM}; in a URL, + is %2B"
-        raise PydanticCustomError("time", "is not a time with a zone", {"allowed": allowed}) from None
-
-
-QueryTime = Annotated[str, BeforeValidator(query_time), accepts(**TIME_SCHEMA)]
 
 
 JSON_TYPES = ("application/json", "application/x-www-form-urlencoded")

@@ -83,7 +83,8 @@ def unicode(value: str) -> str:
     return value
 
 
-def _time(value: object) -> str:
+def canonical_time(value: object) -> str:
+    """The canonical text of a time in one of the accepted forms. Raises PydanticCustomError."""
     try:
         return times.parse(value)
     except ValueError:
@@ -169,16 +170,10 @@ def seen_form(most: int, without: str = "") -> str:
 
 Name = Annotated[str, *seen(keys.ID_LIMIT, "#")]
 NAME_FORM = seen_form(keys.ID_LIMIT, "#")
-TIME_SCHEMA = {
-    "type": ["string", "integer"],
-    "format": "date-time",
-    "pattern": f"^{_ISO}$",
-    "minimum": 0,
-    "maximum": 253_402_300_799_999,
-}
-QUERY_TIME_SCHEMA = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{_ISO})$"}
+QUERY_TIME_SCHEMA: dict[str, Any] = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{_ISO})$"}
 """A time in a path or a query string, where every value is text."""
-Time = Annotated[str, BeforeValidator(_time), accepts(**TIME_SCHEMA)]
+TIME_SCHEMA = {**QUERY_TIME_SCHEMA, "type": ["string", "integer"], "minimum": 0, "maximum": 253_402_300_799_999}
+Time = Annotated[str, BeforeValidator(canonical_time), accepts(**TIME_SCHEMA)]
 CanonicalTime = Annotated[str, AfterValidator(_canonical), accepts(format="date-time")]
 Cursor = Annotated[str, named("Cursor", "Where another page begins; only the server reads it")]
 Key = Annotated[str, named("Key", "The place of an item in its history: its time, its id and a tag of its sender")]

@@ -10,12 +10,13 @@ earlier one. No sort key equals it, so BETWEEN two times includes the first and 
 from __future__ import annotations
 
 import functools
+import unicodedata
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 from urllib.parse import quote
 
 from headrace.core import texts
-from headrace.core.times import is_canonical, parse_query
+from headrace.core.times import is_canonical, parse
 
 SEPARATOR = "#"
 ID_LIMIT = 128
@@ -43,7 +44,7 @@ def normalize_id(value: str) -> str:
         raise ValueError("is empty")
     if SEPARATOR in value:
         raise ValueError("contains '#'")
-    if texts.has_control(value):
+    if not value.isprintable() and any(unicodedata.category(each) in ("Cc", "Cs") for each in value):
         raise ValueError("contains a control character")
     return value
 
@@ -160,7 +161,7 @@ def parse_message_key(text: str) -> MessageKey:
     timestamp, *rest = text.split(SEPARATOR)
     if len(rest) not in (1, 2) or (len(rest) == 2 and not is_sender_tag(rest[1])):
         raise ValueError(f"must be {MESSAGE_KEY_FORM}")
-    return MessageKey(parse_query(timestamp), normalize_id(rest[0]), *rest[1:])
+    return MessageKey(parse(timestamp), normalize_id(rest[0]), *rest[1:])
 
 
 def before_message(timestamp: str, message_id: str) -> str:
@@ -185,7 +186,7 @@ def parse_read_mark(value: object) -> str:
         ValueError: neither.
     """
     if not isinstance(value, str) or SEPARATOR not in value:
-        return after_time(parse_query(value))
+        return after_time(parse(value))
     key = parse_message_key(value)
     if key.sender_tag is not None:
         return timestamp_sk(key.timestamp, key.message_id, key.sender_tag)

@@ -20,7 +20,10 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 HOUR_LENGTH = 13
 """Characters of an hour, such as 2026-11-27T10, with which each canonical time in it begins."""
-ACCEPTED_FORM = "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or epoch milliseconds; years 1970 to 9999"
+ACCEPTED_FORM = (
+    "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or epoch milliseconds; years 1970 to 9999; "
+    "in a URL, + is %2B"
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z: a later time would have a digit more
@@ -91,26 +94,18 @@ def parse_iso(text: str) -> int:
 
 
 def parse(value: object) -> str:
-    """The canonical text of an ISO-8601 text with a zone, or of epoch milliseconds (``int``).
+    """The canonical text of an ISO-8601 text with a zone, or of epoch milliseconds: an ``int`` or its digits.
 
     Raises:
         ValueError: not of ``ACCEPTED_FORM``.
     """
     if isinstance(value, str):
+        if value.isascii() and value.isdigit() and len(value) <= 15:
+            return iso(int(value) * 1000)
         return value if is_canonical(value) else iso(parse_iso(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return iso(value * 1000)
     raise ValueError(f"the time must be {ACCEPTED_FORM}")
-
-
-def parse_query(value: object) -> str:
-    """As :func:`parse`, for query strings, where epoch milliseconds may be digits in a text.
-
-    Raises:
-        ValueError: not of ``ACCEPTED_FORM``.
-    """
-    is_digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 15
-    return parse(int(str(value)) if is_digits else value)
 
 
 def micros_of(canonical: str) -> int:

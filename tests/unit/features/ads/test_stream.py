@@ -15,7 +15,7 @@ from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.times import DAY, iso, parse_iso
 from headrace.features.ads.addresses import AddressHasher, canonical
 from headrace.features.ads.routes import item_of, start_key
-from headrace.features.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS
+from headrace.features.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TAKEN_BACK_CLICKS
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ads_world import ADDRESS, CLICKS, START, USER, AdsWorld, click
@@ -79,7 +79,27 @@ def test_a_client_that_sends_again_sends_the_same_click() -> None:
     first = ADS.accept(click(), SERVER)
 
     assert ADS.accept(click(clickedAt=NOW // 1000), SERVER).key == first.key
+    assert ADS.accept(click(clickedAt=str(NOW // 1000)), SERVER).key == first.key
     assert len(first.event["i"]) == DERIVED_ID_LENGTH
+
+
+def test_a_click_without_id_and_time_gets_both_and_its_answer_says_that_a_second_is_another() -> None:
+    sent = {name: value for name, value in click().items() if name != "clickedAt"}
+    sender = replace(SERVER)
+
+    first, second = ADS.accept(sent, sender), ADS.accept(sent, sender)
+
+    assert first.key != second.key
+    assert first.receipt == {
+        "adId": "ad-1",
+        "clickId": first.event["i"],
+        "clickedAt": START,
+        "sentAgain": "another click",
+    }
+    assert ADS.accept({**sent, "clickId": "c-1"}, sender).receipt.keys() == {"adId", "clickId", "clickedAt"}
+    with pytest.raises(InvalidEvent, match="clickedAt is missing"):
+        TAKEN_BACK_CLICKS.accept(sent, sender)
+    assert TAKEN_BACK_CLICKS.accept({**sent, "clickedAt": START}, sender).receipt["clickId"] == first.event["i"]
 
 
 @pytest.mark.parametrize(

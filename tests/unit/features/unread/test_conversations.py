@@ -43,6 +43,8 @@ def test_a_conversation_has_its_room_and_its_last_message(world: ConversationWor
         "topic": None,
         "retentionDays": None,
         "membership": {"state": "in", "since": at(1)},
+        "joinedAt": [at(1)],
+        "leftAt": [],
         "activityAt": at(7),
         "unread": 2,
         "unreadCapped": False,

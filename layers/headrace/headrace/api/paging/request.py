@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from headrace.api.params import Params, QueryTime
+from headrace.api.params import Params
 from headrace.core import times
-from headrace.core.fields import Cursor, Key, Number, named, whole_number
+from headrace.core.fields import Cursor, Key, Number, Time, named, whole_number
 
 if TYPE_CHECKING:
     # Functions that read no pages load no cryptography for cursors.
@@ -85,8 +85,8 @@ class PageRequest(Params):
     before: Place | None = Field(default=None, description="a cursor or a message key")
     after: Place | None = Field(default=None, description="a cursor or a message key")
     around: Annotated[Key, _Text] | None = Field(default=None, description="a message key")
-    start: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
-    end: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
+    start: Time | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
+    end: Time | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
     cursor: Annotated[Cursor, _Text] | None = Field(default=None, description=CURSOR_FORM)
 
     max_bytes: int = Field(default=PAGE_BYTES, exclude=True)

@@ -120,7 +120,7 @@ class IncomingClick(IncomingModel):
     ad_id: NewAdId = Field(description=NEW_AD_ID_FORM)
     user_id: Id | None = Field(default=None, validation_alias=USER_ID, description=keys.ID_FORM)
     ad_type: AdType = Field(description=AD_TYPE_FORM)
-    clicked_at: Time = Field(validation_alias=CLICKED_AT, description=times.ACCEPTED_FORM)
+    clicked_at: Time | None = Field(default=None, validation_alias=CLICKED_AT, description=times.ACCEPTED_FORM)
     click_id: NewId | None = Field(default=None, validation_alias=CLICK_ID, description=keys.NEW_ID_FORM)
     address: Annotated[Text, AfterValidator(_address)] | None = Field(
         default=None, validation_alias=ADDRESS, description=ADDRESS_FORM
@@ -178,6 +178,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     if (hashed := _address_hash(click, sender)) is not None:
         event["h"] = hashed
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
+    if click.click_id is None and click.clicked_at is None:
+        receipt["sentAgain"] = "another click"
     key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
     return ValidatedEvent(event, _event_id(click_id, tag), key, receipt)
 
@@ -185,6 +187,9 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 def take_back(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's wish to take a click back, which names the click as it was sent. The click may be of any age."""
     click = _incoming(raw)
+    if click.clicked_at is None:
+        allowed = f"the time that was sent, or that of the answer: {times.ACCEPTED_FORM}"
+        raise InvalidEvent(details=[FieldError("clickedAt", "is missing", None, allowed)])
     click_id = click.click_id or _derived_id(click, _user_id(click, sender), click.clicked_at)
     tag = keys.sender_tag(sender.subject)
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": click.clicked_at}

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
-from headrace.api.params import Params, query_time
+from headrace.api.params import Params
 from headrace.core import times
-from headrace.core.fields import QUERY_TIME_SCHEMA, Number, StoredId, accepts, whole_number
+from headrace.core.fields import QUERY_TIME_SCHEMA, Number, StoredId, accepts, canonical_time, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import AnalyticsDimensions, Stream
 from headrace.features.analytics.aggregate import Aggregate
@@ -37,7 +37,7 @@ class WindowRequest:
 
 
 def _micros(value: object) -> int:
-    return times.micros_of(query_time(value))
+    return times.micros_of(canonical_time(value))
 
 
 def _offered(step: int) -> int:

@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, QueryTime
+from headrace.api.params import Params
 from headrace.core import times
 from headrace.core.envelope import CORRELATION_ID
 from headrace.core.errors import POISON_REASONS, PoisonRecord
-from headrace.core.fields import CanonicalTime, accepts
+from headrace.core.fields import CanonicalTime, Time, accepts
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
@@ -160,8 +160,8 @@ class Filter(Params):
     )
     reason: Reason | None = Field(default=None, description=", ".join(REASON_NAMES))
     stream: StreamName | None = Field(default=None, description=", ".join(STREAM_NAMES))
-    since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
-    until: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
+    since: Time | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
+    until: Time | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
 
     def matches(self, letter: DeadLetter) -> bool:
         """Whether the filter selects ``letter``."""

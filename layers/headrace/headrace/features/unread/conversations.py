@@ -70,6 +70,7 @@ class ConversationsQuery(ListRequest):
 class Conversation(TypedDict):
     """A room that the user is or was in.
 
+    ``joinedAt`` and ``leftAt`` are the beginnings and ends of the user's membership intervals, oldest first.
     ``activityAt`` is exact to the second. ``lastMessage`` is the newest message that the user may read. ``unread``
     counts the texts of others in the user's membership intervals after ``readTo``, or since the user first joined,
     without those that were deleted; it is exact up to 100, and with ``unreadCapped`` there may be more.
@@ -82,6 +83,8 @@ class Conversation(TypedDict):
     topic: str | None
     retentionDays: int | None
     membership: MembershipState
+    joinedAt: list[CanonicalTime]
+    leftAt: list[CanonicalTime]
     activityAt: CanonicalTime
     lastMessage: MessageItem | None
     unread: int
@@ -223,6 +226,8 @@ def _item(chat: ConversationServices, view: RoomView, now: int) -> dict[str, Any
         "topic": room.topic,
         "retentionDays": room.retention.days,
         "membership": state_of(view.membership.intervals[-1]),
+        "joinedAt": [each.joined_at for each in view.membership.intervals],
+        "leftAt": [each.left_at for each in view.membership.intervals if each.left_at is not None],
         "activityAt": time_of(view.place[0]),
         "lastMessage": None if message is None else chat.history.item_of(message),
         "unread": unread,
