@@ -1,4 +1,4 @@
-"""``make contract BROKERS=1``: the contract tests of the broker on each RabbitMQ, and a table of what differs.
+"""``make contract BROKERS=1``: the contract tests of the broker on each RabbitMQ, and when it drops what comes back.
 
 ``python -m tests.contract.brokers --measure`` prints the column of one broker, which the environment names.
 """
@@ -17,7 +17,6 @@ from typing import Any
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel
-from pika.exceptions import AMQPError, ChannelClosedByBroker, UnroutableError
 
 from localstage.services.programs import SUITE
 from localstage.services.services import BROKER_NODES
@@ -63,13 +62,6 @@ def measure(rabbit: Rabbit) -> dict[str, str]:
         "no limit, returned by reject: gone after": after(reject, None),
         "no limit, channel closed: gone after": after(close, None),
         "limit 5, a policy says 2: gone after": after(reject, 5, 2),
-        "headers of the first delivery": headers(rabbit, 0),
-        "headers of the second, after a nack": headers(rabbit, 1),
-        "memory alarm": blocked(rabbit),
-        "transient queue, not exclusive": refused(rabbit, lambda channel: channel.queue_declare("transient")),
-        "global QoS": refused(rabbit, lambda channel: channel.basic_qos(0, 10, global_qos=True)),
-        "home node of a classic queue is away": without_home(rabbit, "classic"),
-        "leader of a quorum queue is away": without_home(rabbit, "quorum"),
     }
 
 
@@ -135,64 +127,6 @@ def deliveries(
     if policy:
         rabbit.control("clear_policy", "limit")
     return NEVER if count == TRIES else str(count)
-
-
-def headers(rabbit: Rabbit, returns: int) -> str:
-    with opened(rabbit.port) as channel:
-        declare(channel, "headers")
-        for _ in range(returns):
-            nack(channel, take(channel, "headers")[0].delivery_tag)
-        found = take(channel, "headers")[1].headers or {}
-    return ", ".join(f"{name} {value}" for name, value in sorted(found.items())) or "none"
-
-
-def blocked(rabbit: Rabbit) -> str:
-    said: list[object] = []
-    with opened(rabbit.port) as channel:
-        connection = channel.connection
-        connection.add_on_connection_blocked_callback(lambda _, method: said.append(method))
-        declare(channel, "blocked")
-        rabbit.control("set_vm_memory_high_watermark", "0.00001")
-        try:
-            # The broker tells it to a connection that publishes while the alarm is on, and reads nothing more from it.
-            channel._impl.basic_publish("", "blocked", b"", pika.BasicProperties())
-            connection.process_data_events(5)
-        finally:
-            rabbit.control("set_vm_memory_high_watermark", "0.6")
-    return "connection.blocked" if said else "no word"
-
-
-def refused(rabbit: Rabbit, action: Callable[[BlockingChannel], object]) -> str:
-    with opened(rabbit.port) as channel:
-        try:
-            action(channel)
-        except AMQPError as error:
-            return f"refused ({error.args[0]})"
-    return "works"
-
-
-def without_home(rabbit: Rabbit, kind: str) -> str:
-    """What happens to a publish while the node is away on which the queue was declared."""
-    if not rabbit.peers:
-        return "-"
-    name = f"at-home-{kind}"
-    rabbit.start_again()
-    with opened(rabbit.port) as channel:
-        channel.queue_declare(name, durable=True, arguments={"x-queue-type": kind})
-    rabbit.kill()
-    began = time.monotonic()
-    while True:
-        try:
-            with opened(next(iter(rabbit.peers.values()))[0]) as channel:
-                channel.basic_publish("", name, b"event", pika.BasicProperties(delivery_mode=2), mandatory=True)
-                return f"confirmed {time.monotonic() - began:.1f} s later"
-        except UnroutableError:
-            return "returned: unroutable"
-        except ChannelClosedByBroker as error:
-            return f"refused ({error.reply_code})"
-        except AMQPError:
-            if time.monotonic() > began + 60:
-                return "not confirmed in 60 s"
 
 
 if __name__ == "__main__":
