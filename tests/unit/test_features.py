@@ -141,9 +141,10 @@ def test_a_wrong_choice_of_features_is_an_error_at_start(names: list[str], probl
 
 
 def test_every_part_of_a_feature_is_one_that_the_stage_asks_for() -> None:
-    code = "".join(path.read_text() for path in Path(registry.__file__).parent.glob("*.py"))
+    code = "".join(path.read_text() for path in Path(registry.__file__).parents[1].rglob("*.py"))
 
-    assert {part for each in FEATURES for part in each.parts} == {*re.findall(r'(?:parts[([]|only\()"(\w+)"', code)}
+    asked = re.findall(r'\b(?:parts|made|_only)(?:[([]|, )"(\w+)"', code)
+    assert {part for each in FEATURES for part in each.parts} == {*asked}
 
 
 def test_two_features_of_one_name_or_prefix_are_an_error_at_start() -> None:
