@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pika
 
@@ -18,6 +18,8 @@ from bench.rounds import Series, figure
 from bench.services import broker_parameters
 from loadtest.client.stage_process import SeparateStage, interruptible
 from loadtest.samples.processes import ProcessUsage
+from localstage.core.statefile import StateFile
+from localstage.rows import table_of
 
 STAGE = "stage"
 """The name of the process that runs the gateway, the Runtime API and the triggers."""
@@ -73,6 +75,10 @@ class Stage:
         """The address of the service whose name begins so."""
         found = (each for each in self.process.status()["services"] if each["name"].startswith(service))
         return str(next(found)["url"])
+
+    def table(self, name: str) -> Any:
+        """A table of its DynamoDB by the logical id, as a resource of boto3."""
+        return table_of(StateFile(self._folder).variables(), name)
 
     def broker(self) -> pika.URLParameters:
         """The address of its broker, with the credentials of the administrator."""

@@ -125,11 +125,7 @@ def print_status(running: Running) -> None:
     Raises:
         NotRunning: it does not answer.
     """
-    try:
-        with urllib.request.urlopen(running.status_url, timeout=5) as answer:  # noqa: S310  (our own loopback URL)
-            status = json.load(answer)
-    except (urllib.error.URLError, OSError, ValueError) as error:
-        raise NotRunning(f"the stage (pid {running.pid}) does not answer: {error}") from None
+    status = _asked(running, running.status_url)
     console = Console()
     with console.capture() as printed:
         console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
@@ -174,10 +170,14 @@ def kill(running: Running, service: str, seconds: float) -> str:
         NotRunning: it does not answer.
     """
     body = json.dumps({"service": service, "seconds": seconds}).encode()
-    request = urllib.request.Request(running.kill_url, body)  # noqa: S310  (our own loopback URL)
+    return str(_asked(running, running.kill_url, body)["message"])
+
+
+def _asked(running: Running, url: str, body: bytes | None = None) -> Any:
+    """The answer of the running stage at one of its own URLs."""
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310  (as above)
-            return str(json.load(answer)["message"])
+        with urllib.request.urlopen(url, body, timeout=5) as answer:  # noqa: S310 - our own loopback URL
+            return json.load(answer)
     except urllib.error.HTTPError as error:
         raise ServiceError(json.load(error)["message"]) from None
     except (urllib.error.URLError, OSError, ValueError) as error:

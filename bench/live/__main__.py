@@ -16,7 +16,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
 
 import boto3
 from boto3.dynamodb.conditions import Key
@@ -30,11 +29,6 @@ from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
 POSTS = 2000
-CREDENTIALS: dict[str, Any] = {
-    "aws_access_key_id": ACCOUNT,
-    "aws_secret_access_key": "local",
-    "region_name": "us-east-1",
-}
 
 
 def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
@@ -45,7 +39,8 @@ def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int)
     from headrace.live.push_service import Push
 
     url = websocket_url.replace("ws://", "http://")
-    usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
+    session = boto3.session.Session(ACCOUNT, "local", region_name="us-east-1")
+    usual = session.client("apigatewaymanagementapi", endpoint_url=url)
     signer = signer_of_posts(url, "us-east-1", Credentials(ACCOUNT, "local"), SystemClock())
     pusher = ApiGatewayPusher(signer, ConnectionPool(url))
 
@@ -77,10 +72,8 @@ def cpu_per_post(post_all: Callable[[], None], connections: int, calls: int) -> 
 
 def connection_ids(stage: Stage, room: str) -> list[str]:
     """The ids of the connections in a room, from the stage's table."""
-    token = (STATE / "session-token").read_text()
-    dynamodb = boto3.resource("dynamodb", endpoint_url=stage.url("DynamoDB"), aws_session_token=token, **CREDENTIALS)
-    table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
-    return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
+    rows = stage.table("ConnectionsTable").query(KeyConditionExpression=Key("roomId").eq(room))["Items"]
+    return [str(row["connectionId"]) for row in rows]
 
 
 async def measure(stage: Stage, rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:

@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import boto3
 import uvloop
 
 from bench import ROOT
@@ -28,11 +27,11 @@ from bench.stages import COMPONENTS, OTHER, Stage, started
 from loadtest.checker.durability_probe import DurabilityProbe, Look
 from loadtest.client.stage_template import write_template
 from localstage.client.errors import ClientError
-from localstage.core.statefile import StateFile
 
 STATE = ROOT / ".local" / "bench-ski"
 PEERS = Path(__file__).with_name("peers")
 SKIERS, DAY = 5_000, "1#2025#1"
+ADDS = "add_up.py"
 SAMPLE_SECONDS, LOOK_SECONDS = 0.25, 0.1
 """Seldom, because what looks for rides takes CPU too."""
 TABLE = """
@@ -86,16 +85,7 @@ class Configuration(Stage):
         super().start()
         self.target.http("ski", "events:write").post("/resorts/1/seasons", {"year": "2025"})
         self._reader = self.target.http("ski", "analytics:read")
-        variables = StateFile(self._folder).variables()["PersistEvents"]
-        self._table = variables.get("SKIER_DAYS_TABLE", "")
-        self._dynamodb: Any = boto3.client(
-            "dynamodb",
-            endpoint_url=variables["AWS_ENDPOINT_URL_DYNAMODB"],
-            region_name=variables["AWS_REGION"],
-            aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=variables["AWS_SECRET_ACCESS_KEY"],
-            aws_session_token=variables["AWS_SESSION_TOKEN"],
-        )
+        self._days: Any = self.table("SkierDaysTable") if self._peer == ADDS else None
 
     def _look(self, number: int) -> Look:
         """Looks for one ride, by the question that a client would ask, or in the row of its skier's day."""
@@ -107,11 +97,10 @@ class Configuration(Stage):
             return sum(each["time"] == sent["time"] for each in found)
 
         def added() -> int:
-            key = {"skierID": {"S": skier}, "day": {"S": DAY}}
-            item = self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
-            return int(item is not None and int(item["rides"]["N"]) > sent["time"])
+            item = self._days.get_item(Key={"skierID": skier, "day": DAY}, ConsistentRead=True).get("Item")
+            return int(item is not None and item["rides"] > sent["time"])
 
-        return added if self._peer == "add_up.py" else asked
+        return added if self._peer == ADDS else asked
 
     @staticmethod
     def _await(look: Look) -> None:
@@ -161,7 +150,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "one receiver": {"receivers": 1},
     "two receivers": {"receivers": 2},
     "row per ride": {},
-    "rows added up": {"peer": "add_up.py"},
+    "rows added up": {"peer": ADDS},
 }
 """Each stage by its name, with the arguments of :class:`Configuration`."""
 

@@ -9,14 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 import pika
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from pika.exceptions import AMQPError, ChannelClosedByBroker
 
 from faults.harness.services import ProxiedServices
-from localstage.template.attributes import ACCOUNT
 
 QUEUES = ("persist.chat.0", "persist.ski.0", "persist.ads.0")
 PARKING_QUEUE = "parked"
@@ -59,13 +56,7 @@ class Lanes:
         """``working`` returns the number of batches in persist_events."""
         self._services = services
         self._working = working
-        config = Config(retries={"total_max_attempts": 2}, read_timeout=10)
-        session = boto3.session.Session(
-            aws_access_key_id=ACCOUNT,
-            aws_secret_access_key="local",  # noqa: S106 - an emulator takes anything
-            region_name="us-east-1",
-        )
-        self._sqs = session.client("sqs", endpoint_url=services.endpoints.sqs_url, config=config)
+        self._sqs = services.sqs_client()
         urls: list[str] = self._sqs.list_queues().get("QueueUrls", [])
         self.retry_url = next(url for url in urls if url.endswith("-retry"))
         self.dead_url = next(url for url in urls if "-DeadLetterQueue" in url)

@@ -18,6 +18,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import boto3
+from botocore.config import Config
+
 from faults.proxies.http_proxy import HttpProxy
 from faults.proxies.proxy_faults import StoredTimes, TakenBySqs
 from localstage.core.tcp_proxy import TcpProxy
@@ -25,6 +28,7 @@ from localstage.services import Endpoints, Services
 from localstage.services.programs import RABBITMQ, ensure_programs
 from localstage.services.rabbitmq import node_name
 from localstage.services.service import Service
+from localstage.template.attributes import ACCOUNT
 
 USER = "faults"
 CLI_SECONDS = 30
@@ -153,6 +157,12 @@ class ProxiedServices:
             "LOCALSTAGE_S3_URL": self.endpoints.s3_url,
             "LOCALSTAGE_SECRETS_MANAGER_URL": self.endpoints.secrets_manager_url,
         }
+
+    def sqs_client(self) -> Any:
+        """A client of the SQS behind the proxy."""
+        config = Config(retries={"total_max_attempts": 2}, read_timeout=10)
+        session = boto3.session.Session(ACCOUNT, "local", region_name="us-east-1")  # an emulator takes any secret
+        return session.client("sqs", endpoint_url=self.endpoints.sqs_url, config=config)
 
     @property
     def amqp_urls(self) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any
-
-import boto3
 
 from faults.harness.outages import outage
 from faults.harness.services import ProxiedServices
@@ -21,15 +20,8 @@ TARGET = {"TellTarget": f"arn:aws:sqs:us-east-1:{ACCOUNT}:{QUEUE}"}
 
 def make_queue(services: ProxiedServices) -> None:
     """Make the queue."""
-    sqs: Any = boto3.client(
-        "sqs",
-        region_name="us-east-1",
-        endpoint_url=services.endpoints.sqs_url,
-        aws_access_key_id=ACCOUNT,
-        aws_secret_access_key="local",  # noqa: S106 - an emulator takes anything
-    )
-    sqs.create_queue(QueueName=QUEUE)
-    sqs.close()
+    with closing(services.sqs_client()) as sqs:
+        sqs.create_queue(QueueName=QUEUE)
 
 
 @outage

@@ -14,8 +14,6 @@ from tools.api_reference.routes import Declared, error_kinds, mapping
 from tools.api_reference.schemas import REF, Models, Schema, schema_of
 from tools.api_reference.texts import FOLDER
 
-MESSAGE = {"type": "string", "description": "The message of the error."}
-
 
 def ref(name: str) -> Schema:
     """A reference to a schema of the document."""
@@ -32,21 +30,7 @@ def http_schemas(routes: Iterable[Declared], models: Models) -> dict[str, Schema
     found: dict[str, Schema] = {}
     for route in (each for each in routes if each.route.stream is not None):
         name = event_name(route)
-        found |= result_schemas(route)
-        results: Schema = {"type": "array", "items": ref(f"{name}Result"), "minItems": 1}
-        error = {"error": ref("Error"), "message": MESSAGE, "results": results}
-        found[f"{name}Results"] = {
-            "type": "object",
-            "description": "One result for each event, in the order sent.",
-            "properties": {"results": results},
-            "required": ["results"],
-        }
-        found[f"Refused{name}s"] = {
-            "type": "object",
-            "description": "Why no event is accepted; with `results`, each event has its own.",
-            "properties": error,
-            "required": ["error", "message"],
-        }
+        found |= result_schemas(route) | _schemas(name)[1]
         if route.route.batch:
             found[f"{name}Batch"] = batch_schema(route, models)
         else:
@@ -72,30 +56,22 @@ def result_schemas(route: Declared) -> dict[str, Schema]:
     """The schemas of the result of one event: accepted, or refused."""
     if route.route.stream is None:
         return {}
-    name = event_name(route)
-    receipt = receipt_schemas(route)
+    name, receipt = event_name(route), receipt_schemas(route)
+    found, _ = _schemas(name)
+    accepted, refused = found[f"Accepted{name}"], found[f"Refused{name}"]
+    accepted["properties"] = {**receipt, **accepted["properties"]}
+    accepted["required"] = [*receipt, *accepted["required"]]
+    refused["properties"] = {**receipt, **refused["properties"]}
     lanes, _ = schema_of(AcceptedLane)
-    accepted = {
-        "type": "object",
-        "description": "An accepted event; in both lanes it will be stored.",
-        "properties": {**receipt, "lane": ref("Lane")},
-        "required": [*receipt, "lane"],
-    }
-    refused = {
-        "type": "object",
-        "description": "A refused event, with the ids that it had.",
-        "properties": {**receipt, "error": ref("Error")},
-        "required": ["error"],
-    }
-    return {
-        **lanes,
-        f"Accepted{name}": accepted,
-        f"Refused{name}": refused,
-        f"{name}Result": {
-            "description": "An accepted event has a `lane`, a refused one an `error`.",
-            "oneOf": [ref(f"Accepted{name}"), ref(f"Refused{name}")],
-        },
-    }
+    return {**lanes, **found}
+
+
+def _schemas(name: str) -> tuple[dict[str, Schema], dict[str, Schema]]:
+    """The schemas of the result of one event of that name, and those of a whole answer."""
+    text = (FOLDER / "results.yaml").read_text(encoding="utf-8").replace("NAME", name)
+    whole = (f"{name}Results", f"Refused{name}s")
+    found: dict[str, Schema] = yaml.safe_load(text)
+    return {key: found[key] for key in found if key not in whole}, {key: found[key] for key in whole}
 
 
 def receipt_schemas(route: Declared) -> dict[str, Schema]:
