@@ -248,7 +248,3 @@ report: setup ## write the page of a load run again, or compare two runs   [RUN=
 
 bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON; with CHECK=1, say which ratios got worse, also of a file; or draw the committed ones   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [CHECK=1 [ACCEPT=1]] [PICTURE=….svg] [ARGS='--help']
 	@$(PY) -m bench.suite $(if $(CHECK)$(ACCEPT)$(PICTURE),--check) $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS)
-
-bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
-	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')
-

@@ -1,6 +1,6 @@
 """The common form of all benchmarks: what they measure, one number per round, printed as a table and written as JSON.
 
-A benchmark's ``main`` prints its table and returns its :class:`Series`; :func:`command` writes them.
+A benchmark's ``main`` prints its table and returns its :class:`Series`, which :func:`command` writes.
 """
 
 from __future__ import annotations
@@ -83,25 +83,22 @@ def ratio_text(ours: Sequence[float], theirs: Sequence[float]) -> str:
     return f"{statistics.median(ratios):.2f}×" if ratios else ""
 
 
-def add_options(parser: argparse.ArgumentParser, rounds: int) -> None:
-    """Add ``--rounds`` and ``--json`` to the command of a benchmark."""
-    parser.add_argument("--rounds", type=count, default=rounds, help=f"rounds per number (default {rounds})")
-    parser.add_argument("--json", type=Path, help="write every number of every round to this file")
-
-
 def command(doc: str, main: Callable[..., Any], rounds: int, **sizes: Any) -> None:
     """The command of a benchmark: calls ``main`` with ``rounds`` and ``sizes``, each an option of the command.
 
     ``main`` returns its series, also as a coroutine.
     """
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    add_options(parser, rounds)
+    parser.add_argument("--rounds", type=count, default=rounds, help=f"rounds per number (default {rounds})")
+    parser.add_argument("--json", type=Path, help="write every number of every round to this file")
     for name, value in sizes.items():
         parser.add_argument(f"--{name}", type=type(value), default=value, help=f"default {value}")
     options = vars(parser.parse_args())
     path = options.pop("json")
     found = main(**options)
-    write(asyncio.run(found) if asyncio.iscoroutine(found) else found, path)
+    found = asyncio.run(found) if asyncio.iscoroutine(found) else found
+    if path is not None:
+        path.write_text(json.dumps([asdict(each) for each in found], indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def row(*cells: str) -> None:
@@ -113,9 +110,3 @@ def head(*cells: str) -> None:
     """Print the head of a Markdown table."""
     row(*cells)
     row(*["---"] * len(cells))
-
-
-def write(series: Sequence[Series], path: Path | None) -> None:
-    """Write ``series`` as JSON; without a ``path`` nothing."""
-    if path is not None:
-        path.write_text(json.dumps([asdict(each) for each in series], indent=1, ensure_ascii=False), encoding="utf-8")

@@ -62,7 +62,7 @@ def facts() -> dict[str, Any]:
 def run(command: str, rounds: int, arguments: Sequence[str], path: Path) -> str:
     """Run a benchmark, which writes its numbers to ``path``; returns why it failed, or nothing.
 
-    A benchmark that misses an aim exits with 1 and still has its numbers. Ctrl-C reaches it as SIGINT, once.
+    Ctrl-C reaches it as SIGINT, once.
     """
     words = [*shlex.split(command), *arguments, "--rounds", str(rounds), "--json", str(path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "layers" / "headrace")}

@@ -1,1 +1,1 @@
-"""Measures cold starts beside the same duties written the usual way (``make bench-cold``)."""
+"""Measures cold starts beside the same duties written the usual way (``make bench BENCH=cold``)."""
