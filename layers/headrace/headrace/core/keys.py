@@ -73,7 +73,7 @@ def new_id(value: str) -> str:
         ValueError: one sentence that says what is wrong.
     """
     value = path_id(value)
-    if texts.visible(value, ID_LIMIT) != value:
+    if (value.strip(" ") if value.isascii() else texts.visible(value, ID_LIMIT)) != value:
         raise ValueError("begins or ends with a space or an invisible character")
     return value
 
