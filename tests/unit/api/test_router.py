@@ -84,6 +84,21 @@ def test_a_route_gets_its_own_names_of_parameters_whatever_the_template_calls_th
     assert (answers[1]["statusCode"], json.loads(answers[1]["body"])["error"]["details"][0]["field"]) == (400, "skier")
 
 
+def test_a_path_that_was_decoded_into_another_route_is_a_404() -> None:
+    """Its function would act on a room that the client did not name."""
+    key = "PUT /rooms/{roomId}/members/{userId}"
+    called: list[object] = []
+    router = http_handler(Api({key: Route(lambda *each: called.append(each) or {})}, lambda: None, CLOCK))
+    parts = {"pathParameters": {"roomId": "r", "userId": "fred"}}
+
+    split, plain = (
+        router(http_event(key) | parts | {"rawPath": path})["statusCode"]
+        for path in ("/rooms/r%2Fmembers%2Ffred", "/rooms/r/members/fred")
+    )
+
+    assert (split, plain, len(called)) == (404, 200, 1)
+
+
 def test_the_status_is_the_routes_unless_the_function_sets_another() -> None:
     assert answered(Route(lambda *_: {"a": 1}, status=201)) == (201, {"a": 1})
     assert answered(Route(lambda *_: Reply(503, {"a": 1}), status=201)) == (503, {"a": 1})

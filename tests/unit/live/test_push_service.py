@@ -35,6 +35,15 @@ def test_each_subscriber_of_the_room_gets_one_frame_with_the_whole_batch() -> No
     assert frame == {"type": "messages", "roomId": "kitchen", "position": "p1", "items": [item("one"), item("two")]}
 
 
+def test_a_frame_has_the_latest_position_of_its_copies() -> None:
+    push = PushWorld()
+    push.listen("c-1")
+
+    push.push_bodies(*(live_frames.frames("kitchen", [item(at)], at)[0] for at in ("p2", "p3", "p1")))
+
+    assert [json.loads(frame)["position"] for frame in push.api.sent["c-1"]] == ["p3"]
+
+
 def test_copies_of_a_batch_are_one_step_and_a_missing_one_shows() -> None:
     """A member who may read none of the messages takes the step too."""
     push = PushWorld()
@@ -51,6 +60,15 @@ def test_copies_of_a_batch_are_one_step_and_a_missing_one_shows() -> None:
         sent = [json.loads(frame) for frame in push.api.sent[connection]]
         assert [(each["follows"], each["position"]) for each in sent] == [step[:2] for step in steps]
         assert [len(each["items"]) for each in sent] == counts
+
+
+def test_what_the_publisher_missed_is_missed_by_every_subscriber() -> None:
+    push = PushWorld()
+    push.listen("c-1", "c-2")
+
+    push.push_bodies(*live_frames.frames("kitchen", [item("one")], "p1", missed=True))
+
+    assert push.got("c-1") == push.got("c-2") == [["missed", "one"]]
 
 
 def test_p12_a_member_gets_no_message_from_before_the_join() -> None:

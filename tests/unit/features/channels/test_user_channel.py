@@ -84,6 +84,27 @@ def test_a_frame_says_what_has_changed_and_follows_the_one_before(stage: Stage) 
     }
 
 
+def test_a_user_is_told_of_their_invitations_memberships_and_roles(stage: Stage) -> None:
+    follow(stage)
+    steps: list[tuple[str, str, str, Any, str]] = [
+        ("alice", "PUT", "kitchen/members/bob", None, "invitation"),
+        ("alice", "DELETE", "kitchen/members/bob", None, "invitation"),
+        ("alice", "PUT", "kitchen/members/bob", None, "invitation"),
+        ("bob", "PUT", "kitchen/members/bob", None, "membership"),
+        ("alice", "PUT", "kitchen/members/bob", {"role": "owner"}, "membership"),
+        ("alice", "PATCH", "kitchen", {"name": "Kitchen"}, "room"),
+        ("alice", "PATCH", "kitchen", {"retentionDays": 9}, "room"),
+        ("bob", "PUT", "kitchen/read", {"upTo": "2025-11-21T10:00:00Z"}, "readMark"),
+        ("alice", "DELETE", "kitchen/members/bob", None, "membership"),
+        ("bob", "DELETE", "kitchen/members/bob", {"forGood": True}, "membership"),
+    ]
+
+    for user, method, path, body, changed in steps:
+        stage.world.ok(user, method, path, body)
+        stage.world.clock.advance(1)
+        assert set(published(stage)) == {(changed, "kitchen")}, path
+
+
 def test_a_block_ends_invitations_and_memberships_and_the_blocked_user_is_told_nothing(stage: Stage) -> None:
     for room in ("den", "lounge"):
         stage.world.ok("alice", "PUT", room, GROUP)

@@ -29,14 +29,34 @@ def leftover(world: RoomWorld, user: str, inviter: str, **more: Any) -> None:
     )
 
 
-def assert_not_invited(world: RoomWorld, user: str) -> None:
-    """Neither the user nor an owner sees an invitation, and none lets the user in."""
+def assert_not_invited(world: RoomWorld, user: str, *, looks_open: bool = False) -> None:
+    """The user is not invited; to owners it may look as if the user did not answer yet."""
     status, body = world.request(user, "PUT", f"kitchen/members/{user}")
     assert status == 403, body
     assert world.ok(user, "GET", f"{user}/invitations")["items"] == []
-    assert world.ok("carol", "GET", "kitchen/invited")["items"] == []
+    assert bool(world.ok("carol", "GET", "kitchen/invited")["items"]) == looks_open
     status, shown = world.request(user, "GET", "kitchen")
     assert status == 403 or shown["invitation"] is None
+
+
+def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: RoomWorld) -> None:
+    """It would show what was said while the inviter was outside."""
+    world.ok("mallory", "PUT", "kitchen/members/puppet")
+    world.clock.advance(1)
+    world.ok("carol", "DELETE", "kitchen/members/mallory")
+    world.clock.advance(1)
+    world.bring("carol", "kitchen", "mallory", {"role": "owner"})
+
+    assert_not_invited(world, "puppet")
+
+
+def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: RoomWorld) -> None:
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+    leftover(world, "bob", "mallory")
+
+    assert_not_invited(world, "bob", looks_open=True)
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    assert world.ok("bob", "PUT", "kitchen/members/bob")["joinedAt"]
 
 
 def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: RoomWorld) -> None:

@@ -116,6 +116,24 @@ def test_a_page_over_the_size_of_a_frame_is_cut_with_has_more(stage: Stage) -> N
     assert pages > 1
 
 
+def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
+    """They cannot subscribe again."""
+    stage.world.ok("alice", "PUT", "den", GROUP)
+    stage.world.bring("alice", "den", "bob")
+    for name, connection in (("alice", "c-a"), ("bob", "c-b1"), ("bob", "c-b2")):
+        assert stage.request("subscribe", name, connection=connection, roomId="den")["type"] == "subscribed"
+
+    marks = stage.cache.get_many([live_marker("den")])
+    stage.world.ok("alice", "DELETE", "den/members/bob")
+
+    assert [each.user_id for each in stage.listening("den")] == ["alice"]
+    assert stage.cache.get_many([live_marker("den")]) != marks  # push_live reads the subscriptions again
+    answer = stage.request("subscribe", "bob", roomId="den")
+    assert answer["error"]["code"] == "forbidden"
+    assert answer["error"]["details"][0]["field"] == "roomId"
+    assert [each.user_id for each in stage.listening("den")] == ["alice"]
+
+
 def test_p12_a_removal_during_a_subscribe_leaves_no_subscription(stage: Stage) -> None:
     """The race: rights are checked, then the membership ends without a row to delete, then the row is written."""
     stage.world.ok("alice", "PUT", "den", GROUP)

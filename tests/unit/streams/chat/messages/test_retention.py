@@ -8,7 +8,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import DAY, SECOND
-from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
+from headrace.streams.chat.rooms.retention import AS_STAGE, RETENTION_SECONDS, Retention
 from tests.worlds.retention_world import RetentionWorld
 from tests.worlds.senders import TABLE
 
@@ -149,3 +149,13 @@ def test_the_days_of_one_room_count_in_no_other(world: RetentionWorld) -> None:
     world.store(world.message(1, days=2), world.message(2, days=2, room="hall"))
 
     assert world.of_user("alice", "alice") == world.of_user("alice", "bob") == ["text 2"]
+
+
+@pytest.mark.parametrize("stage_expires_at", [None, 10**12])
+def test_a_row_expires_at_the_sooner_time(stage_expires_at: int | None) -> None:
+    row: dict[str, Any] = {} if stage_expires_at is None else {"expiresAt": stage_expires_at}
+
+    assert not AS_STAGE.limit(row, "2026-01-01T00:00:00.000000Z", 0)
+    assert Retention(2).limit(row, "1970-01-02T00:00:00.000000Z", 0)
+    assert row == {"expiresAt": 3 * 24 * 3600}
+    assert not Retention(3).limit(row, "1970-01-02T00:00:00.000000Z", 0)
