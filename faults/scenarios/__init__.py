@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
 
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
 from faults.harness.told import TARGET
-from faults.scenarios import broker, cluster, store
-from faults.scenarios.brokers import one_of_two_brokers_killed
-from faults.scenarios.stage import push_killed, stage_killed
+from faults.scenarios import broker, brokers, cluster, stage, store, telling
 from faults.scenarios.streams import STREAM_SCENARIOS
-from faults.scenarios.telling import told_target_away
 
 Scenario = Callable[[Harness], Row]
 
-_ALL: tuple[Scenario, ...] = (
-    broker.broker_down_from_start,
-    broker.broker_killed,
-    broker.broker_black_holed,
-    broker.broker_memory_alarm,
-    broker.broker_and_sqs_down,
-    broker.confirms_lost,
-    broker.queue_deleted,
-    broker.cache_killed,
-    broker.cache_silent,
-    store.dynamodb_down,
-    store.dynamodb_throttles_half,
-    store.throttled_import,
-    store.persist_killed,
-    push_killed,
-    store.sqs_and_dynamodb_down,
-    store.poison_of_all_kinds,
-    store.redrive_under_failures,
-    store.crash_record,
-    store.parking_queue,
-    store.mapping_nacks,
-    store.three_times,
-    *STREAM_SCENARIOS,
-    stage_killed,
-    broker.function_frozen,
-    told_target_away,
-    one_of_two_brokers_killed,
-    cluster.cluster_leader_killed,
-    cluster.cluster_follower_killed,
-    cluster.cluster_majority_killed,
-    cluster.cluster_node_cut_off,
-    cluster.cluster_disk_full,
-    cluster.cluster_rolling_restart,
-    cluster.cluster_down_from_start,
-)
+
+def _of(module: ModuleType) -> Iterator[Scenario]:
+    """The scenarios of a module: its functions that make a row of a harness."""
+    functions = (each for each in vars(module).values() if isinstance(each, FunctionType))
+    own = (each for each in functions if each.__module__ == module.__name__ and "harness" in each.__annotations__)
+    yield from (each for each in own if each.__annotations__["return"] == "Row")
+
+
+_ALL = (*_of(broker), *_of(store), *STREAM_SCENARIOS, *_of(stage), *_of(telling), *_of(brokers), *_of(cluster))
 SCENARIOS = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}
 _PARAMETERS = {"told-target-away": TARGET, "one-of-two-brokers-killed": {"BrokerCount": "2"}}
 
