@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from rehearsal.cloud import Resource
 from rehearsal.gaps import ALARM, GAPS
 
-_USED = {
-    "AWS::ApiGatewayV2::Api": "created; its routes are called by `make test`",
-    "AWS::CloudFormation::Stack": "created and deployed",
-    "AWS::DynamoDB::Table": "created, and used by the functions",
-    "AWS::EC2::VPCEndpoint": "created, and its policy enforced in every call of a function in the VPC",
-    "AWS::IAM::ManagedPolicy": "created, and enforced in every call of a function",
-    "AWS::IAM::Role": "created, and enforced in every call of a function",
-    "AWS::Lambda::Alias": "created, and invoked with the events of its function",
-    "AWS::Lambda::Function": "created, and invoked with its events",
-    "AWS::Lambda::LayerVersion": "created, and imported by the functions",
-    "AWS::S3::Bucket": "created, and used by the functions",
-    "AWS::SQS::Queue": "created, and used by the functions",
-    "AWS::SQS::QueuePolicy": "created, and enforced in every call of a function",
-    "AWS::SecretsManager::Secret": "created, and read by the functions",
-}
-
-_NO_EVENT = {
-    "*: logs:*": "Lambda writes the logs",
-    "PersistEventsRole: sqs:[DGR]e*": "Lambda's mapping reads the retry queue",
-    "EraseUsersRole: sqs:[DGR]e* on *ErasureQueue*": "Lambda's mapping reads the queue of erasures",
-    "SendWebhooksRole: sqs:[DGR]e* on *WebhookQueue*": "Lambda's mapping reads the queue of webhooks",
-    "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
-    "WriteExportsRole: sqs:*": "Lambda's mapping reads the queue of exports; a slice of 14 minutes sends the next one",
-    "ManageExportsRole: s3:GetObject on *": "who opens a link uses it",
-    "Read*Role: s3:GetObject on *": "who opens a link uses it",
-    "ManageRoomsRole: s3:PutObject* on *": "who uploads to a signed address uses it",
-    "ArchiveEventsRole: dynamodb:*": "Lambda's mappings read the streams",
-    "ArchiveEventsRole: sqs:SendMessage on *UntoldQueue*": "Lambda's mappings name what they give up",
-    "TellOthersRole: dynamodb:*": "Lambda's mappings read the streams",
-    "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",
-}
-"""Rights that no event can use, because only Lambda itself or a signed address needs them, and for what."""
+_TEXTS = tomllib.loads(Path(__file__).with_name("report.toml").read_text(encoding="utf-8"))
+_USED: Mapping[str, str] = _TEXTS["used"]
+_NO_EVENT: Mapping[str, str] = _TEXTS["no_event"]
 
 
 def table(resources: Sequence[Resource]) -> str:
