@@ -26,6 +26,8 @@ class Part:
     options: Sequence[str] = ()
     program: Sequence[str] = ()
     """A command, for what is no test."""
+    variables: Sequence[str] = ()
+    """Variables of its process, such as ``STAGE_FEATURES=none``."""
 
     def command(self, seed: int, everything: bool) -> list[str]:
         """What runs it. Tests are in an order that ``seed`` decides."""
@@ -33,7 +35,8 @@ class Part:
             return list(self.program)
         chosen = [] if everything else ["-m", "not long"]
         options = [*self.options, *(COVERAGE if everything and self.name == "unit" else ())]
-        return [*PYTEST, f"--randomly-seed={seed}", *chosen, *options, *self.folders]
+        environ = ["env", *self.variables] if self.variables else []
+        return [*environ, *PYTEST, f"--randomly-seed={seed}", *chosen, *options, *self.folders]
 
 
 COVERAGE = ("--cov=headrace", "--cov-report=", "--cov-fail-under=85")
@@ -44,6 +47,12 @@ BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 MAKE = ("make", "--no-print-directory")
 LINT = Part("lint", program=(*MAKE, "lint"))
 UNIT = Part("unit", ["tests/unit"], EACH)
+CORE = ("core", "runtime", "storage", "queues", "api", "health", "live", "streams", "delivery")
+"""The folders of unit tests whose packages know no feature. Others have tests of features, or of what all deploy."""
+WITHOUT_FEATURES = Part(
+    "unit without features", [f"tests/unit/{each}" for each in CORE], EACH, variables=["STAGE_FEATURES=none"]
+)
+"""``tests/unit/conftest.py`` fails it if the core or one of its tests imports a feature."""
 MODEL = Part("model", ["tests/model"], EACH)
 CONTRACT = Part("contract", ["tests/contract"], BY_FILE)
 E2E = Part("e2e", ["tests/e2e", "tests/api", "tests/faults"], BY_FILE)
@@ -53,7 +62,7 @@ REHEARSAL = Part("rehearsal", ["tests/rehearsal"])
 CONTAINERS = Part("containers", program=(sys.executable, "-m", "rehearsal.containers", "test-if-possible"))
 """Every function in a container, where an engine answers."""
 
-TARGETS = {part.name: part for part in (UNIT, MODEL, CONTRACT, E2E)}
+TARGETS = {"unit": [UNIT, WITHOUT_FEATURES], "model": [MODEL], "contract": [CONTRACT], "e2e": [E2E]}
 
 
 def tracks(target: str, everything: bool) -> list[list[Part]]:
@@ -62,5 +71,5 @@ def tracks(target: str, everything: bool) -> list[list[Part]]:
     The first track waits for services half of its time; the others have a lower priority, and use what it leaves.
     """
     if target != "test":
-        return [[TARGETS[target]]]
-    return [[BOTH], [LINT, UNIT, REHEARSAL, VALIDATE, MODEL, *([CONTAINERS] if everything else [])]]
+        return [TARGETS[target]]
+    return [[BOTH], [LINT, UNIT, WITHOUT_FEATURES, REHEARSAL, VALIDATE, MODEL, *([CONTAINERS] if everything else [])]]

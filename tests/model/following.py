@@ -15,6 +15,7 @@ from headrace.live.push_service import PushService
 from headrace_client.errors import error_of
 from tests.fakes.live import MemoryPusher
 from tests.worlds.frame_stage import Stage
+from tests.worlds.whole_room_world import WholeRoomWorld
 from tests.worlds.write_path import frame_event
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ class Following(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stage = Stage()
+        self.stage = Stage(WholeRoomWorld())
         self.clock = self.stage.world.clock
         self.numbers = itertools.count()
         self.connect()

@@ -21,7 +21,8 @@ from headrace.core.times import iso
 from headrace.features.invitations import consent
 from headrace.streams.chat.rooms.rooms import RoomAccess, effective_role
 from tests.fakes.clock import FixedClock
-from tests.worlds.room_world import GROUP, OLD, TRUSTED, RoomWorld, caller
+from tests.worlds.room_world import GROUP, OLD, TRUSTED, caller
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 USERS = ("carol", "mallory", "puppet", "bob")
 GUESTS = USERS[1:]
@@ -194,7 +195,7 @@ class Stepped:
         return call
 
 
-class Stage(RoomWorld):
+class Stage(WholeRoomWorld):
     """The room and its stores, of which every call is a step. carol and bob know each other from the garden."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since
 from headrace.streams.chat.stream import MESSAGE
 from headrace_client.room import Message, Room
-from tests.fakes.chat import MemoryChanges
+from tests.fakes.changes import MemoryChanges
 from tests.fakes.live import MemoryRoomLog
 from tests.model.following import Following, now
 from tests.model.running import ASKED, run

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.features.invitations.consent import Invitations
-from tests.fakes.chat import MemoryInvitations
+from tests.fakes.invitations import MemoryInvitations
 from tests.model.put_out import GUESTS, SKEWS, Asked, What, check
 from tests.model.running import ASKED, settings_of
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.core.stream import Stream
-from headrace.features.declared.stream import GROUP
 from headrace.stage.chosen import FEATURES
 from headrace.stage.registry import STREAMS
 from localstage.template.document import parse
@@ -18,7 +17,7 @@ TEMPLATE = ROOT / "template.yaml"
 CONDITIONS = {f"Has{each.name.capitalize()}" for each in FEATURES if each.functions}
 CLIENT_STREAMS = [one for one in STREAMS.values() if one.incoming]
 """The streams that clients send to. Each has a table and a group of persist queues; declared streams share theirs."""
-QUEUE_PARAMETERS = {name: f"{name.capitalize()}Queues" for name in (*(one.name for one in CLIENT_STREAMS), GROUP)}
+QUEUE_PARAMETERS = {name: f"{name.capitalize()}Queues" for name in (*(one.name for one in CLIENT_STREAMS), "declared")}
 """The parameter with the number of persist queues of each group."""
 
 _LOGS = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"]

@@ -12,16 +12,17 @@ from headrace.core.items import Item
 from headrace.core.stream import Reason, ValidatedEvent
 from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import MESSAGE
-from tests.fakes.chat import MemoryChanges
+from tests.fakes.changes import MemoryChanges
 from tests.fakes.files import memory_attachments
 from tests.worlds.live_world import Live
 from tests.worlds.message_changes import MessageChanges, accept
-from tests.worlds.room_world import TRUSTED, RoomWorld, caller
+from tests.worlds.room_world import TRUSTED, caller
 from tests.worlds.senders import CHAT, TABLE, sender
+from tests.worlds.whole_room_world import WholeRoomWorld
 from tests.worlds.write_path import MESSAGES, chat_batch
 
 
-class ChangeWorld(RoomWorld):
+class ChangeWorld(WholeRoomWorld):
     """The rooms of ``add_rooms``, and changes of messages in them."""
 
     def __init__(self) -> None:

@@ -25,20 +25,21 @@ from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.stream import MESSAGE
-from tests.fakes.chat import MemoryChanges
+from tests.fakes.changes import MemoryChanges
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.history_world import body
 from tests.worlds.requests import request_of
-from tests.worlds.room_world import RoomWorld, caller
+from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE
+from tests.worlds.whole_room_world import WholeRoomWorld
 from tests.worlds.write_path import QUEUES, chat_batch, frame_event, put_or_find
 
 TAGS = re.compile(r'(?<="follows":")[0-9a-f]{12}|(?<=p[0-9]{16}-)[0-9a-f]{12}')
 
 
-class ChatWorld(RoomWorld):
+class ChatWorld(WholeRoomWorld):
     """A stage whose answers depend on the requests and the clock only."""
 
     def __init__(self) -> None:

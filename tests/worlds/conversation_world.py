@@ -26,7 +26,7 @@ from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
-from tests.worlds.history_world import START, at, row
+from tests.worlds.history_world import START, at, no_expiry, row
 from tests.worlds.requests import request_of
 from tests.worlds.senders import caller
 
@@ -41,11 +41,6 @@ class CountingReader(MemoryReader):
     def read(self, query: RangeQuery) -> Rows:
         self.asked.append(query.partition)
         return super().read(query)
-
-
-def no_expiry(*_arguments: Any) -> None:
-    """No room of this world has a retention."""
-    raise AssertionError
 
 
 class ConversationWorld:

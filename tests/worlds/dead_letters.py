@@ -9,7 +9,7 @@ from headrace.api.router import Api, http_handler
 from headrace.features.edits.deleted_texts import DeletedTexts
 from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues.ports import RetryRecord
-from tests.fakes.chat import MemoryChanges
+from tests.fakes.changes import MemoryChanges
 from tests.fakes.queues import MemoryDeadLane
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event

@@ -44,8 +44,8 @@ class CountedReader(MemoryReader):
 class Stage:
     """Rooms, their messages, and an environment of read_frame."""
 
-    def __init__(self) -> None:
-        self.world = RoomWorld()
+    def __init__(self, world: RoomWorld | None = None) -> None:
+        self.world = world or RoomWorld()
         self.connections = self.world.connections
         self.cache = self.world.marks
         self.log = MemoryRoomLog(self.cache)

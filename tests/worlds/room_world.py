@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import replace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.router import Api, Handler, http_handler
+from headrace.api.router import Api, Handler, Route, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
-from headrace.features.attachments.uploads import Uploading
-from headrace.features.channels.channels import UserChannels
-from headrace.features.invitations.consent import Invitations
-from headrace.features.invitations.routes import InvitationServices
-from headrace.features.online.routes import OnlineServices
 from headrace.live.connections import SubscriberHints
-from headrace.live.presence import LastChecks
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.messages.room_log import restart
-from headrace.streams.chat.rooms.consent import Consent
+from headrace.streams.chat.rooms.channels import Channels
+from headrace.streams.chat.rooms.consent import Consent, Invitation
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
-from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess, RoomKind
 from headrace.streams.chat.rooms.routes import RoomServices
-from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import MemoryFiles, memory_attachments
 from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
@@ -44,19 +37,23 @@ OLD = "2009-05-01T10:00:00.000000Z"
 LATER = "2009-05-01T11:00:00.000000Z"
 
 
-ONLINE = "GET /rooms/{roomId}/online"
-UPLOADS = "POST /rooms/{roomId}/attachments"
+class NoInvitations(Consent):
+    """None is stored from before."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: self)
+
+    def stored(self, user_id: str, room_id: str, kind: RoomKind = "members") -> Invitation | None:
+        return None
 
 
 class RoomWorld:
-    """One stage's rooms. ``request`` sends manage_rooms a request as one user."""
+    """The rooms of a stage without features. ``request`` sends manage_rooms a request as one user."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.rooms = MemoryRooms()
-        self.files = MemoryFiles()
         self.memberships = MemoryMemberships()
-        self.invitations = MemoryInvitations()
         self.connections = MemoryConnections(self.clock)
         self.marks = MemoryCache(self.clock)
         self.write_path = WritePath()
@@ -83,15 +80,13 @@ class RoomWorld:
         rooms = CachedRooms(self.rooms)
         return RoomGate(rooms, self.memberships, lambda: self.gate_time, by_first_message=by_first_message)
 
-    def environment(self, clock: FixedClock, *, has_invitations: bool = True) -> Handler:
+    def environment(self, clock: FixedClock) -> Handler:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
         hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
         log = MemoryRoomLog(self.marks)
-        channels = UserChannels(log, hints, self.live, clock)
+        channels = self.channels(log, hints, clock)
         joins = Joins(self.memberships, CHAT, self.acceptor, channels)
-        invitations = Invitations(self.invitations, self.memberships, rooms)
-        consent = invitations if has_invitations else Consent(lambda: invitations)
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(
             rooms,
@@ -99,26 +94,30 @@ class RoomWorld:
             self.access,
             self.connections,
             hints,
-            consent,
+            self.consent(rooms),
             joins,
             channels,
             functools.partial(restart, log),
             lambda: cursors,
             TABLE.retention_days,
         )
-        online = OnlineServices(self.access, rooms, self.connections, LastChecks(self.marks))
-        routes = routes_of("manage_rooms")
-        check = RoomGate(rooms, self.memberships).check
-        uploading = Uploading(check, memory_attachments(self.files), TABLE.retention_days)
-        for key, own in {ONLINE: online, UPLOADS: uploading}.items():
-            routes[key] = replace(routes[key], services=lambda own=own: own)
-        return http_handler(Api(routes, lambda: services, clock))
+        return http_handler(Api(self.manage_rooms(rooms), lambda: services, clock))
+
+    def channels(self, _log: MemoryRoomLog, _hints: SubscriberHints, _clock: FixedClock) -> Channels:
+        """What tells users of changes."""
+        return Channels()
+
+    def consent(self, _rooms: CachedRooms) -> Consent:
+        """What decides who joins at once."""
+        return NoInvitations()
+
+    def manage_rooms(self, _rooms: CachedRooms) -> dict[str, Route]:
+        """The routes of manage_rooms."""
+        return routes_of("manage_rooms")
 
     def invitation_routes(self) -> Handler:
-        """manage_invitations."""
-        consent = Invitations(self.invitations, self.memberships, CachedRooms(self.rooms))
-        service = InvitationServices(consent, CursorSigner(b"k" * 32))
-        return http_handler(Api(routes_of("manage_invitations"), lambda: service, self.clock))
+        """manage_invitations, of a stage that has invitations."""
+        raise NotImplementedError
 
     def request(
         self,
@@ -172,14 +171,9 @@ class RoomWorld:
         status, body = self.request(*arguments, **more)
         return status, body["error"]["code"]
 
-    def invited_to(self, user: str = "bob") -> list[str]:
-        """The rooms in a user's list of invitations."""
-        return [each["roomId"] for each in self.ok(user, "GET", f"{user}/invitations")["items"]]
-
-    def bring(self, owner: str, room: str, user: str, body: Any = None) -> Any:
-        """The user's membership after ``owner`` added or invited the user, who accepted."""
-        self.ok(owner, "PUT", f"{room}/members/{user}", body)
-        return self.ok(user, "PUT", f"{room}/members/{user}")
+    def bring(self, _owner: str, room: str, user: str, body: Any = None) -> Any:
+        """The user's membership after the user was added, by a producer: a stage without invitations refuses others."""
+        return self.ok("importer", "PUT", f"{room}/members/{user}", body, scopes=TRUSTED)
 
     def row(self, user: str, room: str = "kitchen") -> Membership:
         return self.memberships.get(user, room)

@@ -16,7 +16,7 @@ from headrace.streams.chat.rooms.consent import Invitation
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from tests.contract.chat.conftest import MEMBERSHIPS
-from tests.fakes.chat import MemoryInvitations
+from tests.fakes.invitations import MemoryInvitations
 
 AT = iso(1_763_719_258_000_000)
 LATER = iso(1_763_719_259_000_000)

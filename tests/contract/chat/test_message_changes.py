@@ -16,7 +16,7 @@ from headrace.runtime.aws import client
 from headrace.stage.registry import subject_of as message_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from tests.contract.tables import described, made
-from tests.fakes.chat import MemoryChanges
+from tests.fakes.changes import MemoryChanges
 from tests.worlds.message_changes import DynamoMessageChanges
 from tests.worlds.ports import free_port
 from tests.worlds.write_path import row_of

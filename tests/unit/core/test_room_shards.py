@@ -9,8 +9,6 @@ import pytest
 from headrace.core.keys import timestamp_sk
 from headrace.core.room_shards import partition_of, partitions_of, room_of, shard_count, shown, stored
 from headrace.core.times import iso
-from headrace.features.edits.change import partition
-from headrace.features.reactions.reaction import reactions_partition
 
 KEYS = [timestamp_sk(iso(1_763_719_258_000_000 + number), f"m-{number}", "a" * 12) for number in range(4000)]
 
@@ -33,7 +31,7 @@ def test_all_other_rooms_have_one_partition_with_their_id(room_id: str) -> None:
     assert partitions_of(room_id) == [partition_of(room_id, KEYS[0])] == [room_of(room_id)] == [room_id]
 
 
-@pytest.mark.parametrize("other", [partition("stadium~8"), reactions_partition("stadium~8", KEYS[0]), "stadium~8#003"])
+@pytest.mark.parametrize("other", ["#changes#stadium~8", f"#reactions#stadium~8#{KEYS[0]}", "stadium~8#003"])
 def test_what_is_no_room_is_a_partition_as_it_is(other: str) -> None:
     row = {"roomId": other, "timestampSk": KEYS[0]}
 

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
 
 from headrace.core import keys, texts
-from headrace.core.fields import EventModel
-from headrace.declare import Event
-from tools.api_reference import routes
 
 FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 NEWER_EMOJI = "\U0001fae9"
@@ -69,34 +61,3 @@ def test_an_emoji_is_like_itself_with_a_selector() -> None:
 def test_an_id_that_was_stored_is_known_and_no_new_one(value: str) -> None:
     assert keys.path_id(value) == keys.normalize_id(value) == value
     assert keys.flaw_of(value)
-
-
-KNOWN = {"room_id", "user_id", "member_id", "created_by", "stream", "key", "id", "confirm"}
-"""Fields that name what is there already, which older versions may have accepted."""
-ANY_TEXT = {"message", "data", "token", "wait_time"}
-"""Fields that may have any text, and those that nobody sees."""
-
-
-def models(base: type[BaseModel] = EventModel) -> Iterator[type[BaseModel]]:
-    """The models of what clients send: bodies, frames, and events with what is in them."""
-    for model in set(base.__subclasses__()) - {Event}:  # without those of declared streams
-        yield from models(model)
-        if model.model_config.get("extra") == "forbid" and not model.__name__.startswith("Stamped"):
-            yield model
-
-
-def takes(field: FieldInfo, value: str) -> bool:
-    try:
-        TypeAdapter(Annotated[field.annotation, *field.metadata, None]).validate_python(value)
-    except ValidationError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize("value", ["a\u202eb", "\u200b"])
-def test_each_text_that_people_see_has_to_be_visible(value: str) -> None:
-    bodies = [each.route.body for each in routes.declared() if each.route.body is not None]
-    fields = [(name, field) for model in [*bodies, *models()] for name, field in model.model_fields.items()]
-
-    assert {name for name, field in fields if takes(field, value)} == KNOWN | ANY_TEXT
-    assert {"name", "topic", "username", "message_id", "value", "resort_name"} <= {name for name, _ in fields}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Reason
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import Hooks, RowWriter, built_later
-from headrace.features.edits.change import KIND as CHANGE
-from headrace.features.operations.probe import probe
+from headrace.delivery.row_writer import Hooks, RowWriter
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import MESSAGE
 from tests.worlds.senders import CHAT, CLOCK, TABLE, caller, message
@@ -75,17 +72,3 @@ def test_a_row_that_a_hook_refuses_before_the_write_is_not_stored_and_the_others
     assert [(row["messageId"], row["checked"]) for row in write_path.rows()] == [("m-2", True)]
     assert after.items == ["m-2"]
     assert [event["messageId"] for event in write_path.retried()] == ["m-1"]
-
-
-def test_a_hook_gets_the_rows_of_its_kind_and_is_built_for_the_first() -> None:
-    chats, probes, changes = Follower(), Follower(), list[Follower]()
-    hooks = {MESSAGE: lambda: chats, "probe": lambda: probes, CHANGE: lambda: changes.append(Follower()) or changes[0]}
-    write_path = lanes_with([(kind, built_later(build)) for kind, build in hooks.items()], [(MESSAGE, check)])
-    minute = "2025-11-21T10:00:00.000000Z"
-
-    write_path.persist(
-        *write_path.broker.bodies(), Envelope("probe", "c", minute, [probe("persist.chat.0", minute)]).encode()
-    )
-
-    assert (chats.items, probes.items, changes) == (["m-2"], [None], [])
-    assert {row.get("messageId"): row.get("checked") for row in write_path.rows()} == {"m-2": True, None: None}

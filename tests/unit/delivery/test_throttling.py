@@ -8,10 +8,9 @@ import pytest
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import FollowUpUnavailable, StoreThrottled
-from headrace.delivery.retry_schedule import RECEIVES, THROTTLED_SECONDS
-from headrace.features.operations.dead_letter import examine
-from headrace.queues.ports import ReceivedLetter, RetryRecord
-from tests.worlds.senders import CHAT, CLOCK, NOW, TABLE, message, sender
+from headrace.delivery.retry_schedule import THROTTLED_SECONDS
+from headrace.queues.ports import RetryRecord
+from tests.worlds.senders import CHAT, CLOCK, NOW, message, sender
 from tests.worlds.write_path import WritePath, received_event
 
 
@@ -84,16 +83,6 @@ def test_after_a_day_of_throttling_tries_count_again() -> None:
 
     assert kept == ["sqs-0"]
     assert [seconds for _, seconds in write_path.retry.postponed] == [60]
-
-
-def test_a_redrive_begins_a_new_day_of_waiting() -> None:
-    attributes = {"reason": "StoreThrottled", "attempts": "9", "throttledSince": NOW, "firstFailedAt": NOW}
-    letter = ReceivedLetter("id", "receipt", envelope("1").decode(), attributes, 0, RECEIVES)
-
-    record = examine(letter, {"chat": TABLE}).retry_record(NOW)
-
-    assert "throttledSince" not in record.attributes
-    assert record.attributes["attempts"] == "14"
 
 
 def test_poison_beside_throttled_events_is_dead_in_seconds() -> None:

@@ -9,11 +9,12 @@ import pytest
 from headrace.core.times import iso
 from headrace.features.online import routes as online
 from tests.worlds.frame_stage import Stage
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 
 @pytest.fixture
 def stage() -> Stage:
-    stage = Stage()
+    stage = Stage(WholeRoomWorld())
     stage.world.add_rooms()
     return stage
 

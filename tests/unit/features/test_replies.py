@@ -13,12 +13,14 @@ from headrace.features.replies.routes import list_replies
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.rooms.requests import MessagePath
 from headrace.streams.chat.stream import MESSAGE, THREAD
+from tests.unit.streams.chat.test_stream import refused
 from tests.worlds.requests import request_of
 from tests.worlds.retention_world import RetentionWorld
 from tests.worlds.room_world import caller
-from tests.worlds.senders import TABLE
+from tests.worlds.senders import CHAT, TABLE, message, sender
 
 HOUR = 1 / 24
+REPLIED = "2025-11-21T10:00:58.722861Z#m-0#fpmansl7byak"
 
 
 def reply(world: RetentionWorld, number: int, to: dict[str, Any], days: float = 0, **more: Any) -> dict[str, Any]:
@@ -120,3 +122,22 @@ def test_a_reply_that_is_moved_to_a_join_stays_in_its_thread() -> None:
 
     assert row["timestamp"] > moved["timestamp"]
     assert world.replies({**first, "roomId": "cellar"}, "alice") == ["text 2"]
+
+
+@pytest.mark.parametrize(
+    "given", [7, "", "m-0", "2025-11-21T10:00:58Z#m-0", f"{REPLIED}#x", REPLIED.replace("m-0", "")]
+)
+def test_a_reply_names_the_key_of_a_message(given: object) -> None:
+    assert refused(message(replyTo=given)).keys() == {"replyTo"}
+
+
+def test_only_texts_are_replies_and_their_keys_are_in_one_form() -> None:
+    assert refused(message(replyTo=REPLIED, messageType="JOIN"), trusted=True).keys() == {"replyTo"}
+    other_form = REPLIED.replace("722861Z", "722861+00:00")
+    assert CHAT.accept(message(replyTo=other_form), sender()).event["replyTo"] == REPLIED
+
+
+def test_a_reply_to_another_message_is_another_event() -> None:
+    one, other = ({"replyTo": REPLIED.replace("m-0", each)} for each in ("m-0", "m-1"))
+
+    assert len({CHAT.accept(message(**fields), sender(trusted=True)).key for fields in ({}, one, other)}) == 3

@@ -16,14 +16,15 @@ from headrace.queues.names import SIGNAL_QUEUE
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from tests.unit.api.rates.memory_commands import MemoryCommands
-from tests.worlds.room_world import TRUSTED, RoomWorld, caller
+from tests.worlds.room_world import TRUSTED, caller
 from tests.worlds.senders import CHAT, CLOCK, NOW
+from tests.worlds.whole_room_world import WholeRoomWorld
 from tests.worlds.write_path import QUEUES, WritePath, frame_event
 
 
 @pytest.fixture
-def world() -> RoomWorld:
-    found = RoomWorld()
+def world() -> WholeRoomWorld:
+    found = WholeRoomWorld()
     found.add_rooms()
     found.write_path.gate = found.gate
     return found
@@ -39,7 +40,7 @@ def code(answer: dict[str, Any]) -> str:
     return str(answer["error"]["code"] if "error" in answer else answer["type"])
 
 
-def test_a_signal_goes_to_its_own_live_queue_and_is_accepted_by_no_lane(world: RoomWorld) -> None:
+def test_a_signal_goes_to_its_own_live_queue_and_is_accepted_by_no_lane(world: WholeRoomWorld) -> None:
     write_path = world.write_path
     stored = len(write_path.broker.bodies())
 
@@ -61,7 +62,7 @@ def test_a_signal_goes_to_its_own_live_queue_and_is_accepted_by_no_lane(world: R
     assert (len(write_path.broker.bodies()), write_path.retry.records) == (stored, [])
 
 
-def test_a_signal_is_refused_to_whom_a_message_is_refused(world: RoomWorld) -> None:
+def test_a_signal_is_refused_to_whom_a_message_is_refused(world: WholeRoomWorld) -> None:
     """Members of a room, the two users of a direct room until one blocks the other, and all users of an open room."""
     direct = world.ok("alice", "PUT", "alice/direct/bob")["roomId"]
     acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, world.gates)
@@ -88,13 +89,13 @@ def test_a_signal_is_refused_to_whom_a_message_is_refused(world: RoomWorld) -> N
 
 
 @pytest.mark.parametrize("scope", ["chat:write", TRUSTED])
-def test_a_signal_creates_no_room(world: RoomWorld, scope: str) -> None:
+def test_a_signal_creates_no_room(world: WholeRoomWorld, scope: str) -> None:
     assert code(send(world.write_path, scope=scope, roomId="nowhere")) == "not_found"
 
     assert world.rooms.get("nowhere") is None
 
 
-def test_a_right_that_cannot_be_checked_refuses_the_signal(world: RoomWorld) -> None:
+def test_a_right_that_cannot_be_checked_refuses_the_signal(world: WholeRoomWorld) -> None:
     """A message is checked before it is stored, but nothing checks a signal later."""
     world.rooms.down = world.memberships.down = True
 
@@ -102,7 +103,7 @@ def test_a_right_that_cannot_be_checked_refuses_the_signal(world: RoomWorld) -> 
     assert world.write_path.live.sent == []
 
 
-def test_an_unavailable_broker_is_an_error_and_nothing_is_kept(world: RoomWorld) -> None:
+def test_an_unavailable_broker_is_an_error_and_nothing_is_kept(world: WholeRoomWorld) -> None:
     world.write_path.live.down = True
 
     assert code(send(world.write_path)) == "unavailable"
@@ -117,18 +118,18 @@ def test_an_unavailable_broker_is_an_error_and_nothing_is_kept(world: RoomWorld)
         ({"userId": "bob"}, "userId"),
     ],
 )
-def test_a_signal_of_another_form_is_refused_by_field(world: RoomWorld, frame: dict[str, Any], field: str) -> None:
+def test_a_signal_of_another_form_is_refused_by_field(world: WholeRoomWorld, frame: dict[str, Any], field: str) -> None:
     answer = send(world.write_path, **frame)
 
     assert (code(answer), answer["error"]["details"][0]["field"]) == ("invalid_request", field)
     assert world.write_path.live.sent == []
 
 
-def test_a_signal_may_have_1024_bytes(world: RoomWorld) -> None:
+def test_a_signal_may_have_1024_bytes(world: WholeRoomWorld) -> None:
     assert code(send(world.write_path, data="\U0001f600" * 256)) == "signalSent"
 
 
-def test_signals_and_messages_use_up_different_rates(world: RoomWorld) -> None:
+def test_signals_and_messages_use_up_different_rates(world: WholeRoomWorld) -> None:
     """At 10% of the rate of requests: 2 signals/s are 10 in 5 s."""
     rates = RateSettings(event_rate=2, request_rate=20)
     write_path = WritePath(RateLimiter(rates, None, lambda: CLOCK.now() / 1e6))
@@ -143,7 +144,7 @@ def test_signals_and_messages_use_up_different_rates(world: RoomWorld) -> None:
 class Typing:
     """Two environments that accept frames, with one cache."""
 
-    def __init__(self, world: RoomWorld) -> None:
+    def __init__(self, world: WholeRoomWorld) -> None:
         self.now = 1000.0
         self.cache = MemoryCommands()
         self.paths = []
@@ -161,7 +162,7 @@ class Typing:
 
 
 @pytest.fixture
-def typing(world: RoomWorld) -> Typing:
+def typing(world: WholeRoomWorld) -> Typing:
     return Typing(world)
 
 
@@ -208,7 +209,7 @@ def test_without_the_cache_each_environment_lets_one_typing_signal_pass(typing: 
     assert [typing.send(environment) for environment in (0, 1, 0, 1)] == ["signalSent"] * 2 + ["rate_limited"] * 2
 
 
-def test_no_text_of_a_signal_is_logged(world: RoomWorld, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_text_of_a_signal_is_logged(world: WholeRoomWorld, capsys: pytest.CaptureFixture[str]) -> None:
     world.write_path.live.down = True
 
     send(world.write_path, data="our secret")

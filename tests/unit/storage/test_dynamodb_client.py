@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.features.ski.dynamodb import DynamoResorts
 from headrace.live.connections import Connections
 from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import AwsClient, client
@@ -37,7 +36,6 @@ ADAPTERS: dict[str, Callable[[Any], object]] = {
     "rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get("kitchen"),
     "several rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get_many(["kitchen"]),
     "memberships": lambda dynamodb: DynamoMemberships(dynamodb, "Memberships").get("alice", "kitchen"),
-    "resorts": lambda dynamodb: DynamoResorts(dynamodb, "Resorts").get(7),
 }
 CONNECTION_CALLS: dict[str, Callable[[Connections], object]] = {
     "open": lambda connections: connections.open("c-1", ALICE),

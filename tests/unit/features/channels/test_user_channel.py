@@ -19,13 +19,14 @@ from tests.fakes.live import MemoryPusher
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP, OPEN
 from tests.worlds.senders import CLOCK
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 NOTHING = position(CLOCK.now())
 
 
 @pytest.fixture
 def stage() -> Stage:
-    found = Stage()
+    found = Stage(WholeRoomWorld())
     found.world.ok("alice", "PUT", "kitchen", GROUP)
     return found
 

@@ -9,17 +9,18 @@ import pytest
 
 from headrace.core.times import iso
 from headrace.features.invitations.consent import ADDED_LIMIT
-from tests.worlds.room_world import GROUP, OPEN, RoomWorld
+from tests.worlds.room_world import GROUP, OPEN
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 
 @pytest.fixture
-def world() -> RoomWorld:
-    found = RoomWorld()
+def world() -> WholeRoomWorld:
+    found = WholeRoomWorld()
     found.ok("mallory", "PUT", "trap", GROUP)
     return found
 
 
-def test_a_stranger_invites_and_does_not_add(world: RoomWorld) -> None:
+def test_a_stranger_invites_and_does_not_add(world: WholeRoomWorld) -> None:
     answer = world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
 
     now = iso(world.clock.now())
@@ -30,7 +31,7 @@ def test_a_stranger_invites_and_does_not_add(world: RoomWorld) -> None:
     assert world.join_messages() == [("JOIN", "mallory", now)], "an invitation is no message"
 
 
-def test_an_invited_user_sees_the_room_and_not_its_messages(world: RoomWorld) -> None:
+def test_an_invited_user_sees_the_room_and_not_its_messages(world: WholeRoomWorld) -> None:
     world.ok("mallory", "PUT", "trap/members/bob")
 
     shown = world.ok("bob", "GET", "trap")
@@ -39,7 +40,7 @@ def test_an_invited_user_sees_the_room_and_not_its_messages(world: RoomWorld) ->
     assert world.refused("bob", "GET", "trap/members") == (403, "forbidden")
 
 
-def test_joining_accepts_since_the_invitation(world: RoomWorld) -> None:
+def test_joining_accepts_since_the_invitation(world: WholeRoomWorld) -> None:
     world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
     invited_at = iso(world.clock.now())
     world.clock.advance(3600)
@@ -51,7 +52,7 @@ def test_joining_accepts_since_the_invitation(world: RoomWorld) -> None:
     assert ("JOIN", "bob", invited_at) in world.join_messages()
 
 
-def test_an_interrupted_acceptance_is_completed_by_repeating_it(world: RoomWorld) -> None:
+def test_an_interrupted_acceptance_is_completed_by_repeating_it(world: WholeRoomWorld) -> None:
     world.ok("mallory", "PUT", "trap/members/bob")
     world.clock.advance(3600)
     world.write_path.broker.down = world.write_path.retry.down = True
@@ -66,7 +67,7 @@ def test_an_interrupted_acceptance_is_completed_by_repeating_it(world: RoomWorld
 
 
 @pytest.mark.parametrize("user", ["bob", "mallory"])
-def test_an_invitation_is_declined_or_withdrawn_by_leaving(world: RoomWorld, user: str) -> None:
+def test_an_invitation_is_declined_or_withdrawn_by_leaving(world: WholeRoomWorld, user: str) -> None:
     world.ok("mallory", "PUT", "trap/members/bob")
 
     answer = world.ok(user, "DELETE", "trap/members/bob")
@@ -77,7 +78,7 @@ def test_an_invitation_is_declined_or_withdrawn_by_leaving(world: RoomWorld, use
     assert world.ok(user, "DELETE", "trap/members/bob") == answer, "a repeated request has another answer"
 
 
-def test_declining_a_direct_room_again_has_the_same_answer(world: RoomWorld) -> None:
+def test_declining_a_direct_room_again_has_the_same_answer(world: WholeRoomWorld) -> None:
     room = world.ok("mallory", "PUT", "mallory/direct/bob")["roomId"]
 
     answers = [world.ok("bob", "DELETE", f"{room}/members/bob", body) for body in (None, None, {"forGood": True})]
@@ -86,7 +87,7 @@ def test_declining_a_direct_room_again_has_the_same_answer(world: RoomWorld) -> 
     assert ("bob", room) not in world.memberships.rows
 
 
-def test_an_open_room_makes_no_acquaintance(world: RoomWorld) -> None:
+def test_an_open_room_makes_no_acquaintance(world: WholeRoomWorld) -> None:
     world.ok("alice", "PUT", "hall", OPEN)
     for user in ("mallory", "bob"):
         world.ok(user, "PUT", f"hall/members/{user}")
@@ -94,7 +95,7 @@ def test_an_open_room_makes_no_acquaintance(world: RoomWorld) -> None:
     assert world.ok("mallory", "PUT", "trap/members/bob")["joinedAt"] is None
 
 
-def test_a_room_that_one_of_them_has_left_makes_no_acquaintance(world: RoomWorld) -> None:
+def test_a_room_that_one_of_them_has_left_makes_no_acquaintance(world: WholeRoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     for user in ("mallory", "bob"):
         world.bring("alice", "kitchen", user)
@@ -104,7 +105,7 @@ def test_a_room_that_one_of_them_has_left_makes_no_acquaintance(world: RoomWorld
     assert world.ok("mallory", "PUT", "trap/members/bob")["joinedAt"] is None
 
 
-def test_a_direct_room_invites_a_stranger(world: RoomWorld) -> None:
+def test_a_direct_room_invites_a_stranger(world: WholeRoomWorld) -> None:
     room = world.ok("mallory", "PUT", "mallory/direct/bob")["roomId"]
     invited_at = iso(world.clock.now())
     assert world.invited_to() == [room]
@@ -116,7 +117,7 @@ def test_a_direct_room_invites_a_stranger(world: RoomWorld) -> None:
     assert world.invited_to() == []
 
 
-def test_a_user_sees_no_invitation_of_somebody_whom_they_block(world: RoomWorld) -> None:
+def test_a_user_sees_no_invitation_of_somebody_whom_they_block(world: WholeRoomWorld) -> None:
     world.ok("mallory", "PUT", "trap/members/bob")
 
     blocked = world.ok("bob", "PUT", "bob/blocked/mallory")
@@ -130,7 +131,7 @@ def test_a_user_sees_no_invitation_of_somebody_whom_they_block(world: RoomWorld)
     assert "trap" in world.invited_to()
 
 
-def test_a_block_looks_to_the_blocked_user_as_if_the_other_did_not_answer(world: RoomWorld) -> None:
+def test_a_block_looks_to_the_blocked_user_as_if_the_other_did_not_answer(world: WholeRoomWorld) -> None:
     for name in ("bob", "carol"):
         world.ok("mallory", "PUT", f"of-{name}", GROUP)
     world.ok("bob", "PUT", "bob/blocked/mallory")
@@ -149,7 +150,7 @@ def test_a_block_looks_to_the_blocked_user_as_if_the_other_did_not_answer(world:
     assert answers("bob") == answers("carol")
 
 
-def test_a_user_who_left_for_good_is_not_added_again(world: RoomWorld) -> None:
+def test_a_user_who_left_for_good_is_not_added_again(world: WholeRoomWorld) -> None:
     world.ok("mallory", "PUT", "other", GROUP)
     for room in ("trap", "other"):
         world.bring("mallory", room, "bob")
@@ -164,7 +165,7 @@ def test_a_user_who_left_for_good_is_not_added_again(world: RoomWorld) -> None:
     assert {each.room_id for each in world.memberships.rooms_of("bob", 10)[0]} == {"other", "trap"}
 
 
-def test_only_the_user_leaves_for_good(world: RoomWorld) -> None:
+def test_only_the_user_leaves_for_good(world: WholeRoomWorld) -> None:
     world.bring("mallory", "trap", "bob")
 
     status, body = world.request("mallory", "DELETE", "trap/members/bob", {"forGood": True})
@@ -173,7 +174,7 @@ def test_only_the_user_leaves_for_good(world: RoomWorld) -> None:
     assert world.row("bob", "trap").is_open
 
 
-def test_an_owner_cannot_use_up_the_joins_of_a_member(world: RoomWorld) -> None:
+def test_an_owner_cannot_use_up_the_joins_of_a_member(world: WholeRoomWorld) -> None:
     world.ok("mallory", "PUT", "other", GROUP)
     for room in ("trap", "other"):
         world.bring("mallory", room, "bob")
@@ -190,15 +191,15 @@ def test_an_owner_cannot_use_up_the_joins_of_a_member(world: RoomWorld) -> None:
     ("method", "path"),
     [("GET", "bob/invitations"), ("GET", "bob/blocked"), ("PUT", "bob/blocked/alice"), ("DELETE", "bob/blocked/alice")],
 )
-def test_p12_invitations_and_blocks_are_their_owners_alone(world: RoomWorld, method: str, path: str) -> None:
+def test_p12_invitations_and_blocks_are_their_owners_alone(world: WholeRoomWorld, method: str, path: str) -> None:
     assert world.refused("mallory", method, path) == (403, "forbidden")
 
 
-def test_users_cannot_block_themselves(world: RoomWorld) -> None:
+def test_users_cannot_block_themselves(world: WholeRoomWorld) -> None:
     assert world.refused("bob", "PUT", "bob/blocked/bob") == (400, "invalid_request")
 
 
-def test_invitations_are_paged(world: RoomWorld) -> None:
+def test_invitations_are_paged(world: WholeRoomWorld) -> None:
     for number in range(5):
         world.ok("mallory", "PUT", f"trap-{number}", GROUP)
         world.ok("mallory", "PUT", f"trap-{number}/members/bob")
@@ -214,7 +215,7 @@ def test_invitations_are_paged(world: RoomWorld) -> None:
     assert found == [f"trap-{number}" for number in range(5)]
 
 
-def test_a_join_by_an_owner_belongs_to_the_owner(world: RoomWorld) -> None:
+def test_a_join_by_an_owner_belongs_to_the_owner(world: WholeRoomWorld) -> None:
     """Counts, top lists and the history of a user do not move when others add or remove them."""
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.bring("alice", "kitchen", "bob")
@@ -232,7 +233,7 @@ def test_a_join_by_an_owner_belongs_to_the_owner(world: RoomWorld) -> None:
     ]
 
 
-def test_another_owner_does_not_publish_the_join_again(world: RoomWorld) -> None:
+def test_another_owner_does_not_publish_the_join_again(world: WholeRoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.bring("alice", "kitchen", "bob")
     world.bring("alice", "kitchen", "carol", {"role": "owner"})

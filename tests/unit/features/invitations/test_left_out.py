@@ -6,28 +6,29 @@ import pytest
 
 from headrace.core import keys
 from headrace.streams.chat.rooms.rooms import Room
-from tests.worlds.room_world import GROUP, LATER, RoomWorld
+from tests.worlds.room_world import GROUP, LATER
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 FORBIDDEN = (403, "forbidden")
 OURS = keys.direct_room("alice", "bob")
 
 
 @pytest.fixture
-def world() -> RoomWorld:
+def world() -> WholeRoomWorld:
     """Alice and Bob are both in kitchen, and Bob is invited to den. Then invitations are left out."""
-    world = RoomWorld()
+    world = WholeRoomWorld()
     world.add_rooms()
     world.ok("carol", "PUT", "den", GROUP)
     world.ok("carol", "PUT", "den/members/bob")
     return left_out(world)
 
 
-def left_out(world: RoomWorld) -> RoomWorld:
+def left_out(world: WholeRoomWorld) -> WholeRoomWorld:
     world.routes = world.environment(world.clock, has_invitations=False)
     return world
 
 
-def test_only_a_client_with_events_write_adds_others(world: RoomWorld) -> None:
+def test_only_a_client_with_events_write_adds_others(world: WholeRoomWorld) -> None:
     world.ok("alice", "PUT", "attic", GROUP)
 
     assert world.refused("alice", "PUT", "attic/members/bob") == FORBIDDEN
@@ -40,7 +41,7 @@ def test_only_a_client_with_events_write_adds_others(world: RoomWorld) -> None:
     assert world.refused("bob", "PUT", "attic/members/bob") == FORBIDDEN
 
 
-def test_an_invitation_counts_again_when_the_feature_is_back(world: RoomWorld) -> None:
+def test_an_invitation_counts_again_when_the_feature_is_back(world: WholeRoomWorld) -> None:
     assert world.refused("bob", "GET", "den") == FORBIDDEN
     assert world.refused("bob", "PUT", "den/members/bob") == FORBIDDEN
 
@@ -51,7 +52,7 @@ def test_an_invitation_counts_again_when_the_feature_is_back(world: RoomWorld) -
 
 
 @pytest.mark.parametrize("by", ["bob", "carol"])
-def test_who_declined_or_was_removed_is_not_invited_when_the_feature_is_back(world: RoomWorld, by: str) -> None:
+def test_who_declined_or_was_removed_is_not_invited_when_the_feature_is_back(world: WholeRoomWorld, by: str) -> None:
     assert world.ok(by, "DELETE", "den/members/bob")["leftAt"] is None
 
     world.routes = world.environment(world.clock)
@@ -60,7 +61,7 @@ def test_who_declined_or_was_removed_is_not_invited_when_the_feature_is_back(wor
     assert world.refused("bob", "PUT", "den/members/bob") == FORBIDDEN
 
 
-def test_each_user_of_a_direct_room_opens_it(world: RoomWorld) -> None:
+def test_each_user_of_a_direct_room_opens_it(world: WholeRoomWorld) -> None:
     assert world.ok("alice", "PUT", "alice/direct/bob")["membership"]["state"] == "in"
     assert not world.row("bob", OURS).joins
     assert world.refused("alice", "PUT", f"{OURS}/members/bob") == FORBIDDEN
@@ -69,7 +70,7 @@ def test_each_user_of_a_direct_room_opens_it(world: RoomWorld) -> None:
     assert world.row("alice", OURS).is_open
 
 
-def test_a_block_holds_also_in_a_direct_room_that_the_blocker_had_wished(world: RoomWorld) -> None:
+def test_a_block_holds_also_in_a_direct_room_that_the_blocker_had_wished(world: WholeRoomWorld) -> None:
     world.rooms.create(Room(OURS, "members", "direct", LATER, "bob"))
     world.invitations.block("bob", "alice", LATER)
 

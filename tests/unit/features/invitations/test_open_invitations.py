@@ -8,20 +8,21 @@ import pytest
 
 from headrace.core.times import iso
 from headrace.streams.chat.rooms.consent import Invitation
-from tests.worlds.room_world import GROUP, RoomWorld
+from tests.worlds.room_world import GROUP
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 
 @pytest.fixture
-def world() -> RoomWorld:
+def world() -> WholeRoomWorld:
     """carol created the room, and mallory owns it too."""
-    found = RoomWorld()
+    found = WholeRoomWorld()
     found.ok("carol", "PUT", "kitchen", GROUP)
     found.bring("carol", "kitchen", "mallory", {"role": "owner"})
     found.clock.advance(1)
     return found
 
 
-def leftover(world: RoomWorld, user: str, inviter: str, **more: Any) -> None:
+def leftover(world: WholeRoomWorld, user: str, inviter: str, **more: Any) -> None:
     """A row that an interrupted request has left."""
     at = iso(world.clock.now())
     world.invitations.rows[user, "kitchen"] = Invitation(
@@ -29,7 +30,7 @@ def leftover(world: RoomWorld, user: str, inviter: str, **more: Any) -> None:
     )
 
 
-def assert_not_invited(world: RoomWorld, user: str, *, looks_open: bool = False) -> None:
+def assert_not_invited(world: WholeRoomWorld, user: str, *, looks_open: bool = False) -> None:
     """The user is not invited; to owners it may look as if the user did not answer yet."""
     status, body = world.request(user, "PUT", f"kitchen/members/{user}")
     assert status == 403, body
@@ -39,7 +40,7 @@ def assert_not_invited(world: RoomWorld, user: str, *, looks_open: bool = False)
     assert status == 403 or shown["invitation"] is None
 
 
-def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: RoomWorld) -> None:
+def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: WholeRoomWorld) -> None:
     """It would show what was said while the inviter was outside."""
     world.ok("mallory", "PUT", "kitchen/members/puppet")
     world.clock.advance(1)
@@ -50,7 +51,7 @@ def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: RoomW
     assert_not_invited(world, "puppet")
 
 
-def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: RoomWorld) -> None:
+def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: WholeRoomWorld) -> None:
     world.ok("bob", "PUT", "bob/blocked/mallory")
     leftover(world, "bob", "mallory")
 
@@ -59,7 +60,7 @@ def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: RoomWorld)
     assert world.ok("bob", "PUT", "kitchen/members/bob")["joinedAt"]
 
 
-def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: RoomWorld) -> None:
+def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: WholeRoomWorld) -> None:
     before = iso(world.clock.now())
     world.clock.advance(1)
     world.bring("carol", "kitchen", "bob")
@@ -70,7 +71,7 @@ def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: Room
     assert_not_invited(world, "bob")
 
 
-def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: RoomWorld) -> None:
+def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: WholeRoomWorld) -> None:
     room = world.ok("mallory", "PUT", "mallory/direct/bob")["roomId"]
     world.ok("mallory", "DELETE", f"{room}/members/bob")
     world.clock.advance(60)
@@ -80,7 +81,7 @@ def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: RoomW
     assert shown["membership"]["since"] == iso(world.clock.now())
 
 
-def test_owners_see_and_withdraw_the_open_invitations_of_a_room(world: RoomWorld) -> None:
+def test_owners_see_and_withdraw_the_open_invitations_of_a_room(world: WholeRoomWorld) -> None:
     at = iso(world.clock.now())
     for number, owner in enumerate(["carol", "mallory", "carol"]):
         world.ok(owner, "PUT", f"kitchen/members/user-{number}", {"role": "owner"} if number else None)
@@ -100,7 +101,7 @@ def test_owners_see_and_withdraw_the_open_invitations_of_a_room(world: RoomWorld
 
 
 @pytest.mark.parametrize("user", ["bob", "dora", "erin"])
-def test_only_owners_see_who_is_invited(world: RoomWorld, user: str) -> None:
+def test_only_owners_see_who_is_invited(world: WholeRoomWorld, user: str) -> None:
     world.bring("carol", "kitchen", "bob")
     world.ok("carol", "PUT", "kitchen/members/dora")
 

@@ -12,20 +12,21 @@ from headrace.core.times import SECOND, iso
 from headrace.features.invitations.dynamodb import JOIN_TIME, UNOPENED_LIMIT
 from headrace.streams.chat.rooms.memberships import Change, Membership
 from headrace.streams.chat.rooms.rooms import Room
-from tests.worlds.room_world import GROUP, TRUSTED, RoomWorld
+from tests.worlds.room_world import GROUP, TRUSTED
+from tests.worlds.whole_room_world import WholeRoomWorld
 
 
 @pytest.fixture
-def world() -> RoomWorld:
+def world() -> WholeRoomWorld:
     """Bob is in a room of Mallory's, as a member of any large room may be."""
-    found = RoomWorld()
+    found = WholeRoomWorld()
     found.ok("mallory", "PUT", "trap", GROUP)
     found.bring("mallory", "trap", "bob")
     found.memberships.mark_read("bob", "trap", "2025-11-21T10:00:00.000000Z")
     return found
 
 
-def put_into(world: RoomWorld, numbers: Iterable[int]) -> list[bool]:
+def put_into(world: WholeRoomWorld, numbers: Iterable[int]) -> list[bool]:
     """Whether Bob is in each of these new rooms of Mallory's, who puts him there."""
     found = []
     for number in numbers:
@@ -35,14 +36,14 @@ def put_into(world: RoomWorld, numbers: Iterable[int]) -> list[bool]:
     return found
 
 
-def test_an_acquaintance_fills_a_list_with_twenty_unopened_rooms_at_most(world: RoomWorld) -> None:
+def test_an_acquaintance_fills_a_list_with_twenty_unopened_rooms_at_most(world: WholeRoomWorld) -> None:
 
     assert put_into(world, range(30)) == [True] * UNOPENED_LIMIT + [False] * 10
     assert world.invited_to() == [f"zz-{number}" for number in range(20, 30)]
 
 
 def test_a_room_counts_for_five_minutes_if_its_request_was_interrupted(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+    world: WholeRoomWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_into(world, range(15))
     with monkeypatch.context() as interrupted:
@@ -63,7 +64,7 @@ def raise_unavailable(*_: object) -> Any:
     raise StoreUnavailable("memberships are unavailable")
 
 
-def test_a_room_that_its_user_opens_makes_place_for_another(world: RoomWorld) -> None:
+def test_a_room_that_its_user_opens_makes_place_for_another(world: WholeRoomWorld) -> None:
     put_into(world, range(20))
 
     world.memberships.mark_read("bob", "zz-0", "2025-11-21T10:00:00.000000Z")
@@ -72,7 +73,7 @@ def test_a_room_that_its_user_opens_makes_place_for_another(world: RoomWorld) ->
     assert put_into(world, range(20, 23)) == [True, True, False]
 
 
-def test_rooms_of_others_and_own_joins_do_not_count(world: RoomWorld) -> None:
+def test_rooms_of_others_and_own_joins_do_not_count(world: WholeRoomWorld) -> None:
     for number in range(UNOPENED_LIMIT):
         world.ok("mallory", "PUT", f"import-{number}", GROUP)
         world.ok("importer", "PUT", f"import-{number}/members/bob", scopes=TRUSTED)
@@ -82,7 +83,7 @@ def test_rooms_of_others_and_own_joins_do_not_count(world: RoomWorld) -> None:
     assert put_into(world, range(1)) == [True]
 
 
-def test_a_block_leaves_the_rooms_into_which_the_blocked_user_put_one(world: RoomWorld) -> None:
+def test_a_block_leaves_the_rooms_into_which_the_blocked_user_put_one(world: WholeRoomWorld) -> None:
     """For good, so that they are in no list. Rooms that one joined oneself stay."""
     put_into(world, range(5))
     world.memberships.mark_read("bob", "zz-0", "2025-11-21T10:00:00.000000Z")
@@ -102,7 +103,7 @@ def test_a_block_leaves_the_rooms_into_which_the_blocked_user_put_one(world: Roo
 
 @pytest.mark.parametrize("path", ["zz-1/members/bob", "mallory/direct/bob"])
 def test_a_block_ends_a_join_by_the_blocked_user_that_happens_at_the_same_time(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch, path: str
+    world: WholeRoomWorld, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     world.ok("mallory", "PUT", "zz-1", GROUP)
     add = world.memberships.add
@@ -121,7 +122,7 @@ def test_a_block_ends_a_join_by_the_blocked_user_that_happens_at_the_same_time(
     assert {each.room_id for each in world.memberships.rooms_of("bob", 99)[0]} == {"trap"}
 
 
-def test_a_block_that_was_interrupted_is_completed_by_repeating_it(world: RoomWorld) -> None:
+def test_a_block_that_was_interrupted_is_completed_by_repeating_it(world: WholeRoomWorld) -> None:
     put_into(world, range(3))
     world.write_path.broker.down = world.write_path.retry.down = True
     assert world.request("bob", "PUT", "bob/blocked/mallory")[0] == 503
@@ -132,7 +133,7 @@ def test_a_block_that_was_interrupted_is_completed_by_repeating_it(world: RoomWo
     assert {each.room_id for each in world.memberships.rooms_of("bob", 99)[0]} == {"trap"}
 
 
-def test_accepting_an_invitation_is_a_join_of_ones_own(world: RoomWorld) -> None:
+def test_accepting_an_invitation_is_a_join_of_ones_own(world: WholeRoomWorld) -> None:
     put_into(world, range(1))
     world.ok("bob", "DELETE", "zz-0/members/bob", {"forGood": True})
     world.clock.advance(1)

@@ -8,15 +8,20 @@ from typing import Any
 import pytest
 
 from headrace.core import keys, times
+from headrace.core.envelope import Envelope
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.delivery.row_writer import built_later
+from headrace.features.edits.change import KIND as CHANGE
 from headrace.features.operations import probes
 from headrace.features.operations.probe import PROBE, probe
 from headrace.features.operations.probes import WATCH_SECONDS, Prober, ProbeReader, ProbeRun
 from headrace.queues.names import persist_queues
 from headrace.stage import chosen
 from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.queues import MemoryPublisher
 from tests.fakes.storage import MemoryReader
+from tests.unit.delivery.test_hooks import Follower, check, lanes_with
 from tests.worlds.senders import CLOCK, NOW, TABLE, sender
 from tests.worlds.write_path import WritePath
 
@@ -243,3 +248,17 @@ def test_each_broker_gets_the_probes_of_its_queues() -> None:
     assert sent == [*QUEUES, *(f"{queue} of broker 2" for queue in QUEUES)]
     assert all(len(second.queues[queue]) == 1 for queue in QUEUES)
     assert probing.run(1).missing == [f"{queue} of broker 2" for queue in QUEUES]  # nothing stores them here
+
+
+def test_a_hook_gets_the_rows_of_its_kind_and_is_built_for_the_first() -> None:
+    chats, probes, changes = Follower(), Follower(), list[Follower]()
+    hooks = {MESSAGE: lambda: chats, "probe": lambda: probes, CHANGE: lambda: changes.append(Follower()) or changes[0]}
+    write_path = lanes_with([(kind, built_later(build)) for kind, build in hooks.items()], [(MESSAGE, check)])
+    minute = "2025-11-21T10:00:00.000000Z"
+
+    write_path.persist(
+        *write_path.broker.bodies(), Envelope("probe", "c", minute, [probe("persist.chat.0", minute)]).encode()
+    )
+
+    assert (chats.items, probes.items, changes) == (["m-2"], [None], [])
+    assert {row.get("messageId"): row.get("checked") for row in write_path.rows()} == {"m-2": True, None: None}

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from headrace.features.operations.dead_letter import Filter
-from headrace.queues.ports import RetryRecord
+from headrace.delivery.retry_schedule import RECEIVES
+from headrace.features.operations.dead_letter import Filter, examine
+from headrace.queues.ports import ReceivedLetter, RetryRecord
 from headrace.runtime.observability import Meter
 from tests.unit.delivery.test_persister import POISON, envelope, event
+from tests.unit.delivery.test_throttling import envelope as throttled
 from tests.worlds.dead_letters import DISCARD, REDRIVE, Dead
-from tests.worlds.senders import CLOCK
+from tests.worlds.senders import CLOCK, NOW, TABLE
 
 
 @pytest.fixture
@@ -162,3 +164,13 @@ def test_nothing_is_discarded_while_others_hold_letters_that_may_match(dead: Dea
     assert (status, answer["error"]["code"]) == (503, "unavailable")
     dead.lane.release([held])
     assert dead.call(DISCARD, {"confirm": 2})[1]["discarded"] == 2
+
+
+def test_a_redrive_begins_a_new_day_of_waiting() -> None:
+    attributes = {"reason": "StoreThrottled", "attempts": "9", "throttledSince": NOW, "firstFailedAt": NOW}
+    letter = ReceivedLetter("id", "receipt", throttled("1").decode(), attributes, 0, RECEIVES)
+
+    record = examine(letter, {"chat": TABLE}).retry_record(NOW)
+
+    assert "throttledSince" not in record.attributes
+    assert record.attributes["attempts"] == "14"

@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.core.room_shards import stored
+from headrace.streams.chat.messages.shards import MessageReader
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import at
 
@@ -69,3 +71,19 @@ def test_every_list_equals_the_result_of_a_full_scan(steps: list[tuple[str, str,
 
 def second_of(row: dict[str, Any]) -> float:
     return next(half / 2 for half in range(25) if at(half / 2) == row["timestamp"])
+
+
+def test_a_list_with_a_room_in_shards_has_the_last_message_and_the_unread_count() -> None:
+    world = ConversationWorld()
+    for room in ("stadium~4", "lobby"):
+        world.room(room)
+        world.join("alice", room, 1)
+        world.store_messages(room, *range(5, 30))
+    world.rows[:] = [stored(each) for each in world.rows]
+    object.__setattr__(world.chat, "reader", MessageReader(world.reader))
+
+    one, other = world.page()["items"]
+
+    assert (one["unread"], other["unread"]) == (25, 25)
+    assert {one["lastMessage"]["roomId"], other["lastMessage"]["roomId"]} == {"stadium~4", "lobby"}
+    assert one["lastMessage"]["timestamp"] == other["lastMessage"]["timestamp"] == at(29)

@@ -35,13 +35,7 @@ def test_a_message_keeps_the_senders_id_and_time() -> None:
     }
 
 
-REPLIED = "2025-11-21T10:00:58.722861Z#m-0#fpmansl7byak"
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"message": "bye"}, {"userId": "bob"}, {"messageType": "JOIN"}, {"username": "Al"}, {"replyTo": REPLIED}],
-)
+@pytest.mark.parametrize("fields", [{"message": "bye"}, {"userId": "bob"}, {"messageType": "JOIN"}, {"username": "Al"}])
 def test_other_content_with_the_same_id_and_time_is_another_event(fields: dict[str, Any]) -> None:
     """P3: nothing is replaced, both are stored."""
     trusted = sender(trusted=True)
@@ -75,19 +69,6 @@ def test_the_name_of_a_member_needs_the_member_beside_it(given: dict[str, str], 
         CHAT.accept(raw, sender(trusted=True))
 
     assert [detail.field for detail in refused.value.details] == [field]
-
-
-@pytest.mark.parametrize(
-    "given", [7, "", "m-0", "2025-11-21T10:00:58Z#m-0", f"{REPLIED}#x", REPLIED.replace("m-0", "")]
-)
-def test_a_reply_names_the_key_of_a_message(given: object) -> None:
-    assert refused(message(replyTo=given)).keys() == {"replyTo"}
-
-
-def test_only_texts_are_replies_and_their_keys_are_in_one_form() -> None:
-    assert refused(message(replyTo=REPLIED, messageType="JOIN"), trusted=True).keys() == {"replyTo"}
-    other_form = REPLIED.replace("722861Z", "722861+00:00")
-    assert CHAT.accept(message(replyTo=other_form), sender()).event["replyTo"] == REPLIED
 
 
 def test_an_event_with_neither_time_has_the_servers() -> None:

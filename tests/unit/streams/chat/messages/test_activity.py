@@ -15,8 +15,7 @@ from headrace.streams.chat.messages.hooks import ActivityHook
 from headrace.streams.chat.rooms.rooms import Room
 from tests.fakes.chat import MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.worlds.conversation_world import no_expiry
-from tests.worlds.history_world import START, at, row
+from tests.worlds.history_world import START, at, no_expiry, row
 
 
 class Parts:

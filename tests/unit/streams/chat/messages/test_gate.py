@@ -97,6 +97,7 @@ def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
     assert fate(*send(world, "bot", message(roomId=room, userId="alice"), scopes=("events:write",))) is NotFound
     world.ok("alice", "PUT", "alice/direct/bob")
     assert fate(*send(world, "mallory", message(roomId=room))) is Forbidden
+    world.ok("bob", "PUT", "bob/direct/alice")
     assert fate(*send(world, "bob", message(roomId=room))) == "main"
 
 

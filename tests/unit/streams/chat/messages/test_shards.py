@@ -19,7 +19,6 @@ from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, positio
 from headrace.streams.chat.messages.shards import MessageColumns, MessageReader, MessageStore, share
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
-from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import ALICE, START, Rights, at, body, row
 
 ROOM = "stadium~4"
@@ -116,22 +115,6 @@ def test_a_store_spreads_messages_and_leaves_what_it_was_given() -> None:
     assert {key for key, _ in store.tables["messages"]} == {*keys.shards_of(ROOM, 4), changes["roomId"]}
     assert len(store.rows("messages")) == 41
     assert MessageStore(store).put_many(Table("rides", ("skierID",)), [{"skierID": 1}]) == [None]
-
-
-def test_a_list_of_conversations_has_the_last_message_and_the_unread_count() -> None:
-    world = ConversationWorld()
-    for room in (ROOM, "lobby"):
-        world.room(room)
-        world.join("alice", room, 1)
-        world.store_messages(room, *range(5, 30))
-    world.rows[:] = [stored(each) for each in world.rows]
-    object.__setattr__(world.chat, "reader", MessageReader(world.reader))
-
-    one, other = world.page()["items"]
-
-    assert (one["unread"], other["unread"]) == (25, 25)
-    assert {one["lastMessage"]["roomId"], other["lastMessage"]["roomId"]} == {ROOM, "lobby"}
-    assert one["lastMessage"]["timestamp"] == other["lastMessage"]["timestamp"] == at(29)
 
 
 def test_counts_are_of_rooms() -> None:

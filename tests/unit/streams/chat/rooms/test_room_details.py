@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from headrace.core.keys import direct_room
-from headrace.streams.chat.rooms.rooms import Room
 from tests.worlds.room_world import DIRECT, GROUP, OPEN, TRUSTED, RoomWorld
 from tests.worlds.senders import NOW
 
@@ -86,29 +85,6 @@ def test_owners_change_a_members_room_and_the_creator_an_open_one(world: RoomWor
     world.ok("bob", "DELETE", "kitchen/members/bob")
     for user, room in (("carol", "kitchen"), ("bob", "kitchen"), ("dave", "kitchen"), ("bob", "hall")):
         assert world.refused(user, "PATCH", room, {"name": "x"}) == (403, "forbidden")
-
-
-def test_both_users_of_a_direct_room_get_the_same_one(world: RoomWorld) -> None:
-    first = world.ok("alice", "PUT", "alice/direct/bob")
-    world.clock.advance(60)
-    second = world.ok("bob", "PUT", "bob/direct/alice")
-
-    assert first["roomId"] == second["roomId"] == direct_room("bob", "alice")
-    assert (first["kind"], first["form"]) == ("members", "direct")
-    assert first["membership"] == second["membership"] == {"state": "in", "since": NOW, "role": "owner"}
-    assert world.ok("alice", "PUT", "alice/direct/bob") == first
-    assert sorted(world.join_messages()) == [("JOIN", "alice", NOW), ("JOIN", "bob", NOW)]
-
-
-def test_a_direct_room_that_was_cut_in_the_middle_is_completed_by_either(world: RoomWorld) -> None:
-    room = direct_room("alice", "bob")
-    world.rooms.create(Room(room, "members", "direct", NOW, "alice"))
-    world.clock.advance(30)
-
-    assert world.ok("bob", "PUT", "bob/direct/alice")["roomId"] == room
-
-    assert world.row("alice", room).is_open
-    assert world.row("bob", room).is_open
 
 
 def test_a_user_who_left_a_direct_room_returns_alone(world: RoomWorld) -> None:

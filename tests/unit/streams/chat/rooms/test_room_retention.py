@@ -73,16 +73,6 @@ def test_both_users_of_a_direct_room_choose_its_days(world: RoomWorld) -> None:
     assert world.refused("carol", "PATCH", room, {"retentionDays": 1}) == (403, "forbidden")
 
 
-def test_an_invited_user_sees_the_days(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "kitchen", GROUP)
-    world.ok("alice", "PATCH", "kitchen", {"retentionDays": 9})
-    world.ok("alice", "PUT", "kitchen/members/bob")
-
-    (item,) = world.ok("bob", "GET", "bob/invitations")["items"]
-
-    assert item["retentionDays"] == 9
-
-
 def test_two_changes_at_once_keep_what_is_gone_gone(world: RoomWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """One raises the days that were read as 2, while another has lowered them to 1."""
     world.ok("alice", "PUT", "kitchen", {**GROUP, "retentionDays": 2})

@@ -225,22 +225,6 @@ def read_marks(world: RoomWorld, user: str, room: str = "kitchen") -> dict[str, 
     return {item["userId"]: item.get("readTo", ...) for item in page["items"]}
 
 
-def test_members_see_how_far_the_others_have_read(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "kitchen", GROUP)
-    world.bring("alice", "kitchen", "bob")
-    world.clock.advance(10)
-    read = world.ok("bob", "PUT", "kitchen/read", {"upTo": iso(world.clock.now())})
-    assert read_marks(world, "alice") == {"alice": None, "bob": read["readTo"]}
-
-    world.clock.advance(10)
-    world.bring("alice", "kitchen", "carol")
-    assert read_marks(world, "carol")["bob"] is None, "it would tell of messages before Carol's join"
-
-    world.clock.advance(10)
-    read = world.ok("bob", "PUT", "kitchen/read", {"upTo": iso(world.clock.now())})
-    assert read_marks(world, "carol")["bob"] == read["readTo"]
-
-
 def test_open_and_large_rooms_do_not_show_how_far_members_have_read(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "hall", OPEN)
     world.ok("alice", "PUT", "hall/members/alice")

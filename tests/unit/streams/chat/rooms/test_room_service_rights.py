@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.times import Interval
-from tests.worlds.room_world import DIRECT, GROUP, OLD, OPEN, RoomWorld
+from tests.worlds.room_world import GROUP, OLD, OPEN, RoomWorld
 from tests.worlds.senders import NOW
 
 
@@ -60,17 +60,6 @@ def test_in_an_open_room_users_change_only_their_own_membership(world: RoomWorld
     assert world.request("alice", "PUT", "kitchen/members/carol")[0] == 403
     assert world.request("alice", "DELETE", "kitchen/members/bob")[0] == 403
     assert world.request("bob", "PUT", "kitchen/members/bob", {"role": "owner"})[0] == 400
-
-
-def test_a_direct_room_has_two_members_permanently(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "talk", DIRECT)
-    world.bring("alice", "talk", "bob")
-    world.ok("bob", "DELETE", "talk/members/bob")
-
-    assert world.request("alice", "PUT", "talk/members/carol")[0] == 409
-    world.clock.advance(1)
-    assert world.bring("alice", "talk", "bob")["leftAt"] is None
-    assert world.request("alice", "PUT", "hall", {"kind": "open", "form": "direct"})[0] == 400
 
 
 @pytest.mark.parametrize(
