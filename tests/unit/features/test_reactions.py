@@ -191,6 +191,16 @@ def test_an_edit_or_deletion_is_pushed_though_what_follows_it_fails(monkeypatch:
     assert shown(world, message) == ({"👍": 1} if text else {})
 
 
+def test_reactions_to_a_message_that_is_not_stored_leave_one_row_for_each_user() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "late", age=60)
+    for number in range(5):
+        world.clock.advance(1)
+        world.put(world.reaction("alice", message, f"v{number}").event)
+
+    assert len(rows(world)) == 1
+
+
 def test_a_count_reads_a_limited_number_of_reactions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reactions, "READ_ROWS", 3)
     world, message = stored()

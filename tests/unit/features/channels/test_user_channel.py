@@ -172,6 +172,19 @@ def test_a_name_is_told_to_the_members_of_a_room_that_is_not_large(
     assert published(stage) == changes
 
 
+def test_a_change_is_answered_also_while_it_cannot_be_told(stage: Stage) -> None:
+    follow(stage)
+    stage.world.live.down = True
+    stage.world.ok("alice", "PUT", "kitchen/members/bob")
+    stage.world.live.down = False
+
+    stage.cache.down = True
+    stage.world.ok("alice", "PUT", "kitchen/members/bob")
+
+    (frame,) = pushed(stage)
+    assert "follows" not in frame, "without the cache, a change is pushed outside the chain"
+
+
 def test_a_check_subscribes_to_the_user_unless_it_only_asks(stage: Stage) -> None:
     stage.request("check", "bob", users={"bob": NOTHING}, subscribe=False)
     stage.world.ok("alice", "PUT", "kitchen/members/bob")
