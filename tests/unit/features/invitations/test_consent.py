@@ -87,6 +87,18 @@ def test_declining_a_direct_room_again_has_the_same_answer(world: WholeRoomWorld
     assert ("bob", room) not in world.memberships.rows
 
 
+def test_the_answer_to_an_invitation_has_its_role(world: WholeRoomWorld) -> None:
+    """It said ``member``, and joining gave ``owner``."""
+    first = world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
+    again = world.ok("mallory", "PUT", "trap/members/bob")
+
+    assert again == first
+    assert (first["role"], first["joinedAt"]) == ("owner", None)
+    assert [each["role"] for each in world.ok("bob", "GET", "bob/invitations")["items"]] == ["owner"]
+    assert world.ok("mallory", "PUT", "trap/members/bob", {"role": "member"})["role"] == "member"
+    assert world.ok("bob", "PUT", "trap/members/bob")["role"] == "member"
+
+
 def test_an_open_room_makes_no_acquaintance(world: WholeRoomWorld) -> None:
     world.ok("alice", "PUT", "hall", OPEN)
     for user in ("mallory", "bob"):

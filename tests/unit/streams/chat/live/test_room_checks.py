@@ -215,3 +215,21 @@ def test_a_room_that_does_not_exist_yet_is_resumed(stage: Stage) -> None:
 
     assert (found["items"], found["position"], old["items"]) == ([], since, [])
     assert len(stage.listening("new")) == 2
+
+
+@pytest.mark.parametrize(
+    ("rooms", "field"),
+    [
+        ({}, "rooms"),
+        ({f"r{number}": "p1763719258722861" for number in range(ROOMS_PER_FRAME + 1)}, "rooms"),
+        ({"kitchen": "yesterday"}, "rooms.kitchen"),
+        ({"kitchen": None}, "rooms.kitchen"),
+        (["kitchen"], "rooms"),
+        (None, "rooms"),
+    ],
+)
+def test_a_wrong_check_is_refused_with_its_field(stage: Stage, rooms: object, field: str) -> None:
+    error = stage.request("check", rooms=rooms)["error"]
+
+    assert (error["code"], error["details"][0]["field"]) == ("invalid_request", field)
+    assert error["details"][0].get("allowed")

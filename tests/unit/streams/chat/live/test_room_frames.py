@@ -195,6 +195,17 @@ def test_leaving_an_open_room_ends_no_subscription(stage: Stage) -> None:
     assert len(stage.listening("hall")) == 1
 
 
+@pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
+@pytest.mark.parametrize("room", [None, "", "a#b", 7, ["kitchen"], "x" * 129, "a\u0000"])
+def test_an_invalid_room_id_is_refused_with_its_field(stage: Stage, action: str, room: object) -> None:
+    body = {} if room is None else {"roomId": room}
+
+    answer = stage.request(action, **body)
+
+    assert answer["error"]["code"] == "invalid_request"
+    assert answer["error"]["details"][0]["field"] == "roomId"
+
+
 def test_rooms_of_any_script_are_one_room_in_every_form(stage: Stage) -> None:
     stage.request("subscribe", roomId="cafe\u0301 ☕")
 
