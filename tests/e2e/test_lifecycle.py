@@ -11,9 +11,11 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.e2e.clients import until
@@ -57,37 +59,16 @@ def get(stage: RunningStage, path: str = "/echo") -> Any:
 
 def descendants(pid: int) -> set[int]:
     """All processes below ``pid`` now."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            parents.setdefault(parent, []).append(int(entry.name))
-    found, next_ones = set(), [pid]
-    while next_ones:
-        children = parents.get(next_ones.pop(), [])
-        found.update(children)
-        next_ones += children
-    return found
+    return {each.pid for each in psutil.Process(pid).children(recursive=True)}
 
 
 def alive(pids: set[int]) -> set[int]:
     left = set()
     for pid in pids:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if state != "Z":
-            left.add(pid)
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                left.add(pid)
     return left
-
-
-def status(stage: RunningStage) -> Any:
-    with urllib.request.urlopen(stage.where["status_url"], timeout=10) as answer:
-        return json.load(answer)
 
 
 def test_the_next_event_runs_edited_code_without_a_restart(echo: RunningStage, template: Path) -> None:

@@ -8,9 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 import urllib3
 
+from tests.e2e.clients import until
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.worlds.ports import free_port
 
@@ -45,14 +45,6 @@ def urls(stage: RunningStage) -> list[str]:
     return ["--http-url", stage.where["http_url"], "--websocket-url", stage.where["websocket_url"]]
 
 
-def until(true: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WITHIN
-    while not (found := true()):
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.1)
-    return found
-
-
 def results(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
@@ -71,13 +63,13 @@ def test_runs_start_from_the_web_ui_and_end_with_ctrl_c(platform: RunningStage, 
 
     command = ["loadtest.load", "--web", *SIZE, "--results", str(tmp_path), *urls(platform)]
     with started(platform, *command, LOCUST_WEB_PORT=port) as process:
-        texts = set(until(page).split('"'))
+        texts = set(until(page, bool, WITHIN).split('"'))
         assert "user_count" in texts or "num_users" in texts
         assert not {"scale", "websocket_url"} & texts
         for number in (1, 2):
             form = {"user_count": "4", "spawn_rate": "4"}
             assert urllib3.request("POST", f"{web}/swarm", fields=form).json()["success"] is True
-            until(lambda number=number: len(list(tmp_path.glob("*.html"))) == number)
+            until(lambda: list(tmp_path.glob("*.html")), lambda pages, number=number: len(pages) == number, WITHIN)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=WITHIN)
 
