@@ -7,13 +7,13 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from loadtest.client.chat_events import uuid7
+from headrace_client.sending import uuid7
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
@@ -101,15 +101,13 @@ class Changers(ABC):
         except (ClientError, LookupError) as error:
             self.problems.append(f"{user}: {error!r}")
 
-    def _send(
-        self, call: Callable[[str, Mapping[str, Any]], dict[str, Any]], path: str, body: Mapping[str, Any]
-    ) -> str:
+    def _send(self, api: HttpApi, method: str, path: str, body: Mapping[str, Any]) -> str:
         """Send a change until it is accepted, as one change; its time."""
         body = {**body, "changeId": uuid7(datetime.now(UTC), random.getrandbits(74))}
         deadline = time.monotonic() + GIVE_UP
         while True:
             try:
-                return str(call(f"{self._path}/{path}", body)["timestamp"])
+                return str(api.change(method, f"{self._path}/{path}", body)["timestamp"])
             except HttpError as error:
                 if not error.retryable or time.monotonic() > deadline:
                     raise

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from faults.harness.ledger import Row, reconcile
+from headrace_client.sending import uuid7
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import drain_and_read
-from loadtest.client.chat_events import ChatEvent, iso, post_messages, uuid7
+from loadtest.client.chat_events import ChatEvent, iso, post_messages
 from loadtest.client.target import Target
 from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import FrameTransport, HttpTransport

@@ -80,6 +80,7 @@ class Editors(Changers):
         key = drawn.choice(keys)
         is_deleted = len(keys) > MESSAGES // 2 and drawn.random() < DELETED
         text, path = None if is_deleted else f"text {drawn.getrandbits(40)}", quote(key, safe="")
-        timestamp = self._send(api.delete, path, {}) if text is None else self._send(api.patch, path, {"message": text})
+        body = {} if text is None else {"message": text}
+        timestamp = self._send(api, "PATCH" if body else "DELETE", path, body)
         with self._held:
             self.texts.add(key, timestamp, text)

@@ -68,6 +68,7 @@ class Reactors(Changers):
         (keys,) = self._keys.values()
         key, value = drawn.choice(keys), drawn.choice((None, *VALUES))
         path = f"{quote(key, safe='')}/reaction"
-        timestamp = self._send(api.delete, path, {}) if value is None else self._send(api.put, path, {"value": value})
+        body = {} if value is None else {"value": value}
+        timestamp = self._send(api, "PUT" if body else "DELETE", path, body)
         with self._held:
             self.chosen.add(key, user, timestamp, value)

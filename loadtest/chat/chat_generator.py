@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from loadtest.client.chat_events import ChatEvent, iso, uuid7
+from headrace_client.sending import uuid7
+from loadtest.client.chat_events import ChatEvent, iso
 
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 MESSAGES = 2_000

@@ -48,7 +48,7 @@ def changes_by_nick(channel: Channel) -> list[list[Change]]:
 def _create(api: HttpApi, channel: Channel, creator: str) -> None:
     body = {"kind": "members", "createdAt": channel.opened_at, "createdBy": creator}
     try:
-        api.put(_path(channel.room_id), body)
+        api.change("PUT", _path(channel.room_id), body)
     except HttpError as error:
         if error.code != "conflict":
             raise
@@ -59,9 +59,9 @@ def _create(api: HttpApi, channel: Channel, creator: str) -> None:
 def _send(api: HttpApi, channel: Channel, change: Change) -> None:
     path = f"{_path(channel.room_id)}/members/{quote(change.user_id, safe='')}"
     if change.kind == "JOIN":
-        api.put(path, {"joinedAt": change.timestamp, "id": change.event_id})
+        api.change("PUT", path, {"joinedAt": change.timestamp, "id": change.event_id})
     else:
-        api.delete(path, {"leftAt": change.timestamp, "id": change.event_id})
+        api.change("DELETE", path, {"leftAt": change.timestamp, "id": change.event_id})
 
 
 def _path(room_id: str) -> str:

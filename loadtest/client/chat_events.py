@@ -58,12 +58,3 @@ def parse_iso(text: str) -> datetime:
 def after(timestamp: str) -> str:
     """The next microsecond: the exclusive end of a window that contains ``timestamp``."""
     return iso(parse_iso(timestamp) + MICROSECOND)
-
-
-def uuid7(moment: datetime, randomness: int) -> str:
-    """A UUIDv7 for ``moment`` with the 74 bits of ``randomness``; the same arguments give the same id."""
-    millis = (moment - EPOCH) // timedelta(milliseconds=1)
-    low = randomness & ((1 << 62) - 1)
-    value = (millis << 80) | (7 << 76) | (((randomness >> 62) & 0xFFF) << 64) | (2 << 62) | low
-    text = f"{value:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,12 +11,11 @@ from typing import Any
 
 import websocket
 
+from headrace_client.pace import Pace
 from localstage.client.errors import ClientError
-from localstage.client.retry import backoff
+from localstage.client.http_api import REPEATING
 
 SUBPROTOCOL = "headrace.v1"
-RECONNECTIONS = 20
-"""Attempts to reach a stage again, for about 40 s: one that restarts is back by then."""
 
 
 class ConnectionRefused(ClientError):
@@ -71,18 +71,20 @@ class WebSocket:
             raise ConnectionLost(f"the WebSocket API at {self._url} cannot be reached: {error}") from None
 
     def open_patiently(self) -> None:
-        """Connect; again after a pause while the stage does not take it, such as when many open at once.
+        """Connect; again after pauses while the stage does not take it, such as when many open at once or it restarts.
 
         Raises:
             ConnectionRefused: the token is rejected.
             ConnectionLost: all attempts failed.
         """
-        for attempt in range(1, RECONNECTIONS):
-            with suppress(ConnectionLost):
-                self.open()
-                return
-            time.sleep(backoff(attempt))
-        self.open()
+        pace = Pace(REPEATING, random.uniform)
+        while True:
+            try:
+                return self.open()
+            except ConnectionLost:
+                if (pause := pace.refused(time.monotonic(), None)) is None:
+                    raise
+            time.sleep(pause)
 
     def close(self) -> None:
         """Close the connection, if it is open. Raises nothing."""

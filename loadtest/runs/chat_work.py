@@ -51,7 +51,7 @@ class ChatWork(Work):
         if phase.shards:
             with closing(target.joiner(MAKER)) as api:
                 for each in self.rooms:
-                    api.put(f"/rooms/{each}", {"kind": "open"})
+                    api.change("PUT", f"/rooms/{each}", {"kind": "open"})
         self.counted: dict[str, int] = dict(before.counted) if before is not None else {}
         """The messages that the analytics must count, by room."""
         self.began: float = before.began if before is not None else time.time()

@@ -150,7 +150,7 @@ class ConversationsReader(Asking):
             self.chat.joined.add(self.user_id)
             room = self.chat.room()
             try:
-                self._joining.put(_path("rooms", room, "members", self.user_id), {})
+                self._joining.change("PUT", _path("rooms", room, "members", self.user_id), {})
                 self._rooms.add(room)
             except HttpError as error:
                 if error.status != 404:

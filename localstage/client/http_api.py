@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import urllib3
 
+from headrace_client import SendSettings
+from headrace_client.errors import explained
+from headrace_client.pace import Pace
 from localstage.client.errors import UNREACHABLE, HttpError
-from localstage.client.retry import backoff
 
-RETRY_TIMEOUT = 60.0
+REPEATING = SendSettings(first_pause=0.4, longest_pause=5.0, retry_timeout=60.0)
 
 
 class HttpApi:
     """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds.
 
-    Idempotent requests are repeated for ``retry_timeout``. ``answered`` is called after each request, with its method,
-    when it began (epoch seconds), and the status of its answer, 0 without one.
+    Idempotent requests are repeated for ``retry_timeout``; 0: never. ``answered`` is called after each request, with
+    its method, when it began (epoch seconds), and the status of its answer, 0 without one.
     """
 
     def __init__(
@@ -31,7 +35,7 @@ class HttpApi:
         *,
         timeout: float = 15.0,
         connections: int = 8,
-        retry_timeout: float = RETRY_TIMEOUT,
+        retry_timeout: float = REPEATING.retry_timeout,
         answered: Callable[[str, float, int], object] = lambda *_: None,
     ) -> None:
         self._url = url.rstrip("/")
@@ -62,17 +66,9 @@ class HttpApi:
         """GET an answer that is not an object; repeated like :meth:`get`."""
         return self._repeat("GET", path, None)
 
-    def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """PUT ``body``, which is idempotent; repeated like :meth:`get`."""
-        return _object(self._repeat("PUT", path, json.dumps(body, ensure_ascii=False).encode()))
-
-    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """PATCH with ``body``, which is idempotent; repeated like :meth:`get`."""
-        return _object(self._repeat("PATCH", path, json.dumps(body, ensure_ascii=False).encode()))
-
-    def delete(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """DELETE with ``body``; repeated like :meth:`get`."""
-        return _object(self._repeat("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))
+    def change(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """PUT, PATCH or DELETE with ``body``; repeated like :meth:`get`."""
+        return _object(self._repeat(method, path, json.dumps(body, ensure_ascii=False).encode()))
 
     def with_token(self, token: Callable[[], str]) -> HttpApi:
         """The same API with another token, over the same connections. Close one of the two."""
@@ -81,15 +77,15 @@ class HttpApi:
         return other
 
     def _repeat(self, method: str, target: str, body: bytes | None) -> Any:
-        attempt, give_up_at = 0, float("inf")
+        pace = None
+        if self._retry_timeout:
+            pace = Pace(replace(REPEATING, retry_timeout=self._retry_timeout), random.uniform)
         while True:
             try:
                 return self._request(method, target, body)
             except HttpError as error:
-                attempt, now = attempt + 1, time.monotonic()
-                give_up_at = min(give_up_at, now + self._retry_timeout)
-                pause = backoff(attempt, error.retry_after)
-                if not error.retryable or now + pause >= give_up_at:
+                pause = pace.refused(time.monotonic(), error.retry_after) if pace and error.retryable else None
+                if pause is None:
                     raise
             time.sleep(pause)
 
@@ -162,11 +158,10 @@ def _object(content: Any) -> dict[str, Any]:
 def _http_error(answer: urllib3.BaseHTTPResponse, content: Any) -> HttpError:
     known = content.get("error") if isinstance(content, dict) else None
     error = known if isinstance(known, dict) else {}
-    allowed = [f"{each['field']}: {each['allowed']}" for each in error.get("details", ()) if "allowed" in each]
     retry_after = answer.headers.get("Retry-After", "")
     return HttpError(
         answer.status,
         str(error.get("code", answer.status)),
-        str(error.get("message", "no reason given")) + (f" (allowed: {'; '.join(allowed)})" if allowed else ""),
+        explained({"message": "no reason given", **error}),
         float(retry_after) if retry_after.isdigit() else None,
     )

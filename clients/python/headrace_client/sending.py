@@ -15,6 +15,7 @@ import logging
 import os
 import random
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,13 +26,14 @@ from .errors import TEMPORARY, NotAccepted, RateLimited, Refused, Unavailable, U
 from .http import HttpTransport
 from .pace import Pace, SendSettings
 from .tokens import Token
-from .types import Error, IncomingMessage
+from .types import Error, IncomingClick, IncomingMessage, IncomingRide
 from .websocket import SocketTransport
 
 _log = logging.getLogger("headrace_client")
 
 Event = dict[str, Any]
 Result = dict[str, Any]
+Sendable = IncomingMessage | IncomingRide | IncomingClick | Event
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,27 @@ class Transport(Limits, Protocol):
         ...
 
 
+def uuid7(moment: datetime, randomness: int) -> str:
+    """A UUIDv7 for ``moment`` with the 74 bits of ``randomness``; the same arguments give the same id."""
+    millis = int(moment.timestamp()) * 1000 + moment.microsecond // 1000
+    low = randomness & ((1 << 62) - 1)
+    value = (millis << 80) | (7 << 76) | (((randomness >> 62) & 0xFFF) << 64) | (2 << 62) | low
+    return str(uuid.UUID(int=value))
+
+
 def with_id_and_time(event: Event, id_field: str = "messageId") -> Event:
     """``event`` with a new id and the current time, unless it has its own. Without them, a retry is a new event."""
-    now = datetime.now(UTC)
-    moment = int(now.timestamp() * 1000).to_bytes(6, "big").hex()
-    chance = os.urandom(10).hex()
-    uuid7 = f"{moment[:8]}-{moment[8:]}-7{chance[:3]}-8{chance[3:6]}-{chance[6:18]}"
-    return {id_field: uuid7, "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **event}
+    now, chance = datetime.now(UTC), int.from_bytes(os.urandom(10))  # not of a seed, which processes could share
+    return {id_field: uuid7(now, chance), "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **event}
+
+
+def with_click_id(click: Event) -> Event:
+    """``click``, with a new id and a time if it has neither. With one of them, or both, it is the same click again."""
+    has_time = click.get("clickedAt") is not None or click.get("timestamp") is not None
+    if has_time or click.get("clickId") is not None:
+        return click
+    made = with_id_and_time({}, "clickId")
+    return {**click, "clickId": made["clickId"], "clickedAt": made["timestamp"]}
 
 
 Step = float | list[Event]
@@ -166,7 +182,7 @@ class SendLoop:
 class Sender:
     """Sends events over ``transport``, one request at a time. Concurrent calls of :meth:`send` wait for each other.
 
-    ``options`` are those of :class:`SendLoop`.
+    ``post`` sends a request, by default as the transport does. ``options`` are those of :class:`SendLoop`.
     """
 
     def __init__(
@@ -174,10 +190,12 @@ class Sender:
         transport: Transport,
         settings: SendSettings | None = None,
         *,
+        post: Callable[[Sequence[Event]], Awaitable[list[Result]]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         **options: Any,
     ) -> None:
         self._transport = transport
+        self._post = post or transport.post
         self._sleep = sleep
         self._lock = asyncio.Lock()
         self._loop = SendLoop(transport, settings, **options)
@@ -190,7 +208,7 @@ class Sender:
     async def __aexit__(self, *_: object) -> None:
         await self._transport.close()
 
-    async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
+    async def send(self, events: Sequence[Sendable], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send ``events``; returns one result per event, in order.
 
         It ends when each event is accepted or permanently refused, or when none was accepted for
@@ -209,7 +227,7 @@ class Sender:
                     await self._sleep(step)
                 else:
                     try:
-                        results = await self._transport.post(step)
+                        results = await self._post(step)
                     except Unreachable:
                         raise
                     except (Unavailable, Refused) as error:
