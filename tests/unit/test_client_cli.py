@@ -132,7 +132,7 @@ def test_events_that_are_taken_back_come_as_arguments_or_lines(monkeypatch: pyte
     assert "invalid_event" in refused.output
     wrong = headrace("ads", "take-back", "c-1")
     assert (wrong.exit_code, len(sent)) == (2, 3)
-    assert "an event is a JSON object, as it was sent" in wrong.output
+    assert "an event is a JSON object, such as" in wrong.output
 
 
 def test_lists_of_objects_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

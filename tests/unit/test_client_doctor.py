@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from headrace_client.cli import doctor, doctor_chat
-from headrace_client.cli.doctor_stage import Answer, Network, Stage, run
+from headrace_client.cli import doctor, doctor_chat, doctor_stage
+from headrace_client.cli.doctor_stage import Answer, Stage, run
 
 CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
 
@@ -27,17 +29,19 @@ class Connection:
     def __init__(self, frames: list[dict[str, Any]]) -> None:
         self._frames = iter(frames)
 
-    def send(self, _: str) -> None:
+    async def __aenter__(self) -> Connection:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         pass
 
-    def recv(self) -> str:
-        try:
-            return json.dumps(next(self._frames))
-        except StopIteration:
-            raise TimeoutError from None
-
-    def close(self) -> None:
+    async def send_str(self, _: str) -> None:
         pass
+
+    async def receive_str(self, **_: float) -> str:
+        if frame := next(self._frames, None):
+            return json.dumps(frame)
+        raise TimeoutError
 
 
 class Answers:
@@ -58,7 +62,8 @@ class Answers:
 
         monkeypatch.setattr("headrace_client.cli.doctor_chat.READ_SECONDS", 0.05)
         monkeypatch.setattr("time.sleep", lambda _: None)
-        monkeypatch.setattr(Stage, "connect", lambda *_: Connection(frames or []))
+        session = SimpleNamespace(ws_connect=lambda *_, **__: Connection(frames or []))
+        monkeypatch.setattr(doctor_stage, "in_session", lambda work: asyncio.run(work(session)))
         self.stage = Stage("https://stage.example", "wss://stage.example", token, "", friend, "doctor-1")
 
     def finding(self, check: str) -> tuple[str, str]:
@@ -135,7 +140,7 @@ def test_a_stage_that_does_not_answer_fails(monkeypatch: pytest.MonkeyPatch) -> 
     def away(*_: object) -> None:
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(Network, "run", away)
+    monkeypatch.setattr(doctor_stage, "in_session", away)
     found = run("health", lambda: CHECKS["health"](Stage("http://stage.example", "")))
 
     assert (found.verdict, found.detail) == ("fail", "http://stage.example does not answer: ConnectionRefusedError")

@@ -13,9 +13,8 @@ COMMANDS: dict[str, str] = table("commands")
 """The operations of the HTTP API that each command asks."""
 NO_COMMAND: dict[str, str] = table("without_command")
 """Why operations have no command."""
-SENDERS = {"sendMessage": "send", "sendMessages": "send", "startUpload": "upload", "listAttachments": "attachments"}
-SENDERS |= {"sendEvents": "stream"}
-"""What both clients call for these, to send until each message is accepted, and for files."""
+SENDERS: dict[str, str] = table("senders")
+"""What both clients call for these, to send until each event is accepted, and for files."""
 
 
 class Frame(NamedTuple):

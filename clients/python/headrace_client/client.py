@@ -11,23 +11,31 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from .attachments import file_of
-from .errors import RateLimited, Refused, Unavailable, Unreachable
+from .errors import NoToken, RateLimited, Refused, Unavailable, Unreachable
 from .http import NOT_OPEN, HttpTransport, checked
 from .operations import Operations, _segment
 from .pace import Pace, SendSettings
-from .sending import Event, Sender, Sent, with_id_and_time
+from .request import waiting
+from .sending import Sendable, Sender, Sent, with_click_id, with_id_and_time
 from .stream import AsyncStream, Stream, identified
 from .tokens import Token
-from .types import FileType, IncomingMessage, LinkedAttachment, SentAttachment
+from .types import FileType, LinkedAttachment, SentAttachment
 
 _log = logging.getLogger("headrace_client")
 NOT_REPEATABLE = ("/dead-letters/", "/parked/")
 """The POST requests that do more if they are repeated. Only a refusal for their rate leads to another attempt."""
 ADDRESS_SECONDS = 600.0
 """How long the address of an upload is good."""
+IDENTIFIED = {
+    r"/messages/batch|/rooms/[^/]+/messages": with_id_and_time,
+    r"/streams/[^/]+/events": identified,
+    r"/clicks/batch|/ads/[^/]+/clicks": with_click_id,
+}
+"""What gives an event of a path its id and time, so that it stays the same when the request is repeated."""
+Kind = Literal["messages", "rides", "clicks"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -59,7 +67,14 @@ class AsyncHeadrace(Operations):
     ) -> None:
         self._settings = settings or SendSettings()
         self._http = HttpTransport(url, token, answer_seconds, **options)
-        self._sender = Sender(self._http, self._settings)
+        rides, clicks = (partial(self._http.batch, path) for path in ("/lift-rides/batch", "/clicks/batch"))
+        self._senders = {
+            "messages": Sender(self._http, settings),
+            "rides": Sender(
+                self._http, settings, post=rides, identify=lambda ride: ride
+            ),  # its fields are its identity
+            "clicks": Sender(self._http, settings, post=clicks, identify=with_click_id),
+        }
 
     async def __aenter__(self) -> AsyncHeadrace:
         await self._http.open()
@@ -68,9 +83,19 @@ class AsyncHeadrace(Operations):
     async def __aexit__(self, *_: object) -> None:
         await self._http.close()
 
-    async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
-        """Send messages until each is accepted, as :meth:`Sender.send`."""
-        return await self._sender.send(events, raise_for_errors=raise_for_errors)
+    async def send(
+        self, events: Sequence[Sendable], kind: Kind = "messages", *, raise_for_errors: bool = True
+    ) -> list[Sent]:
+        """Send messages, lift rides or ad clicks until each is accepted, as :meth:`Sender.send`.
+
+        A click without an id and a time gets both. A ride is sent as it is.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        if kind not in self._senders:
+            raise ValueError(f"kind: {kind!r} is not one of {', '.join(self._senders)}")
+        return await self._senders[kind].send(events, raise_for_errors=raise_for_errors)
 
     def stream(self, name: str) -> AsyncStream:
         """The declared stream ``name``, whose events can be sent, read and counted."""
@@ -138,13 +163,13 @@ class AsyncHeadrace(Operations):
         return found
 
     async def _repeat(self, work: Callable[[], Awaitable[Result]], named: str, is_safe: bool = True) -> Result:
-        """Do ``work`` until it succeeds. If it is not safe, it is repeated only after a refusal for its rate."""
+        """Do ``work`` until it succeeds. If it is not safe, it is repeated only if it was not done."""
         pace = Pace(self._settings, random.uniform)
         while True:
             try:
                 return await work()
             except Unavailable as error:
-                safe = is_safe or isinstance(error, RateLimited)
+                safe = is_safe or isinstance(error, (RateLimited, NoToken))
                 pause = pace.refused(time.monotonic(), error.retry_after)
                 if isinstance(error, Unreachable) or not safe or pause is None:
                     raise
@@ -166,14 +191,13 @@ def _of_next(page: Page[Any], query: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_ids(method: str, path: str, body: Any) -> Any:
     """The body with an id and a time for each event, so that a repeated event stays the same."""
-    if method != "POST" or not isinstance(body, dict):
-        return body
-    if path == "/messages/batch":
-        return {**body, "events": [with_id_and_time(each) for each in body["events"]]}
-    if re.fullmatch(r"/streams/[^/]+/events", path):
-        events = body.get("events")
-        return {**body, "events": [*map(identified, events)]} if isinstance(events, list) else identified(body)
-    return with_id_and_time(body) if re.fullmatch(r"/rooms/[^/]+/messages", path) else body
+    for pattern, identify in IDENTIFIED.items():
+        if method == "POST" and isinstance(body, dict) and re.fullmatch(pattern, path):
+            events = body.get("events")
+            if not isinstance(events, list):
+                return identify(body)
+            return {**body, "events": [identify(each) if isinstance(each, dict) else each for each in events]}
+    return body
 
 
 class Headrace(Operations):
@@ -183,21 +207,21 @@ class Headrace(Operations):
     """
 
     def __init__(self, url: str, token: Token, settings: SendSettings | None = None, **options: Any) -> None:
-        self._client = AsyncHeadrace(url, token, settings, **options)
+        self._inner = AsyncHeadrace(url, token, settings, **options)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="headrace_client", daemon=True)
 
     def __enter__(self) -> Headrace:
         self._thread.start()
         try:
-            self._run(self._client.__aenter__())
+            self._run(self._inner.__aenter__())
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._run(self._client.__aexit__(*error))
+        self._run(self._inner.__aexit__(*error))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -208,27 +232,14 @@ class Headrace(Operations):
             raise RuntimeError(NOT_OPEN)  # else it would wait for ever
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def request(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Send a request to any path, as :meth:`AsyncHeadrace.request`."""
-        return self._run(self._client.request(method, path, query, body))
-
-    def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
-        """Send messages until each is accepted, as :meth:`Sender.send`."""
-        return self._run(self._client.send(events, raise_for_errors=raise_for_errors))
+    request = waiting(AsyncHeadrace.request)
+    send = waiting(AsyncHeadrace.send)
+    upload = waiting(AsyncHeadrace.upload)
+    attachments = waiting(AsyncHeadrace.attachments)
 
     def stream(self, name: str) -> Stream:
         """The declared stream ``name``, as :meth:`AsyncHeadrace.stream`."""
         return Stream(self, name)
-
-    def upload(
-        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: FileType | None = None
-    ) -> SentAttachment:
-        """Upload a file for a message to a room, as :meth:`AsyncHeadrace.upload`."""
-        return self._run(self._client.upload(room_id, data, name, type))
-
-    def attachments(self, room_id: str | int, key: str) -> list[LinkedAttachment]:
-        """The attachments of a message with new addresses, as :meth:`AsyncHeadrace.attachments`."""
-        return self._run(self._client.attachments(room_id, key))
 
     def items(self, operation: Callable[..., Page[Item]], *args: Any, **query: Any) -> Iterator[Item]:
         """The items of all pages: ``for message in client.items(client.list_messages, "lobby")``."""

@@ -14,10 +14,9 @@ from datetime import datetime
 from typing import Any
 
 import aiohttp
-from yarl import URL
 
 from .errors import GATEWAY_CODES, HeadraceError, NoToken, Refused, Unavailable, Unreachable, error_of
-from .session import address, opened_session, reason_of
+from .session import address, handshake_url, opened_session, reason_of
 from .tokens import Token, given_token, token_of
 
 _log = logging.getLogger("headrace_client")
@@ -53,7 +52,8 @@ class Connection:
 
     ``opened`` runs while a connection is open and is cancelled when it ends; it begins again after a renewal of the
     token, because nothing is pushed while a token is expired. ``received`` is called with every frame that answers no
-    request. ``options`` are those of :class:`aiohttp.ClientSession`, as for HTTP.
+    request, and ``ended`` when no further connection is made. ``options`` are those of
+    :class:`aiohttp.ClientSession`, as for HTTP.
 
     Raises:
         Refused: the address or the token has another form.
@@ -67,6 +67,7 @@ class Connection:
         *,
         opened: Callable[[], Awaitable[None]],
         received: Callable[[Frame], None],
+        ended: Callable[[], object] = lambda: None,
         **options: Any,
     ) -> None:
         self._url = address(url, "ws", "wss")
@@ -75,11 +76,13 @@ class Connection:
         self._options = options
         self._opened = opened
         self._received = received
+        self._ended = ended
+        self._running: asyncio.Task[None] | None = None
         self._answers: dict[str, asyncio.Future[Frame]] = {}
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
-        self._tasks: asyncio.TaskGroup | None = None
+        self._tasks = asyncio.TaskGroup()
         """What runs while a connection is open. An error of one of them ends the others and the connection."""
         self._work: asyncio.Task[None] | None = None
         """Runs ``opened``."""
@@ -99,6 +102,17 @@ class Connection:
         self._is_ended = False
         self._error: Exception | None = None
         """The error of the last attempt to connect."""
+
+    async def open(self) -> None:
+        """Start to connect in the background."""
+        self._running = asyncio.create_task(self.run())
+
+    async def close(self) -> None:
+        """Close the connection for good."""
+        if self._running is not None:
+            self._running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._running
 
     async def wait(self) -> None:
         """Wait until a connection is open.
@@ -179,8 +193,6 @@ class Connection:
             with _unknown_as_ours():
                 await work(*args)
 
-        if self._tasks is None:
-            raise RuntimeError("no connection is open")
         return self._tasks.create_task(guarded())
 
     async def reconnect(self) -> None:
@@ -203,6 +215,7 @@ class Connection:
         finally:
             self._is_ended = True
             self._changed.set()
+            self._ended()
 
     async def _run(self, session: aiohttp.ClientSession) -> None:
         tries = 0
@@ -223,11 +236,11 @@ class Connection:
         """Open one connection and read from it until it ends, which is an error too."""
         _log.debug("connecting to %s", self._url)
         token = await token_of(self._token)
-        # With the scheme of HTTP, aiohttp takes the same proxies from the environment.
-        url = URL(self._url).with_scheme("https" if self._url.lower().startswith("wss") else "http")
         try:
             # API Gateway's largest message has 128 KB, such as a page of history.
-            socket = await session.ws_connect(url, protocols=(SUBPROTOCOL, token), max_msg_size=256 * 1024)
+            socket = await session.ws_connect(
+                handshake_url(self._url), protocols=(SUBPROTOCOL, token), max_msg_size=256 * 1024
+            )
         except aiohttp.WSServerHandshakeError as error:
             if error.status not in GATEWAY_CODES:
                 raise
@@ -256,9 +269,9 @@ class Connection:
                     self._changed.clear()
                     self._fail_all("the connection ended")
         except ExceptionGroup as group:
-            raise min(group.exceptions, key=lambda error: isinstance(error, FAILURES)) from None
+            first = min(group.exceptions, key=lambda error: isinstance(error, FAILURES))
+            raise first from first.__cause__
         finally:
-            self._tasks = None
             await socket.close()
 
     def _receive(self, text: str) -> None:

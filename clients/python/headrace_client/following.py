@@ -9,16 +9,13 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+from .arrivals import Arrivals
 from .connection import Connection, ConnectionSettings, Frame
-from .errors import HeadraceError, RateLimited, Refused, Unavailable
+from .errors import RateLimited, Refused, Unavailable
 from .tokens import Token
 
 REMEMBERED = 10_000
 """Events whose keys are remembered: those that come twice are yielded once."""
-
-
-class _Closed(HeadraceError):
-    """The program has closed the follower."""
 
 
 class StreamFollower:
@@ -47,41 +44,31 @@ class StreamFollower:
         self._place = {"stream": stream, "key": key}
         self.position = since
         self._settings = settings or ConnectionSettings()
-        self._found: asyncio.Queue[Frame | HeadraceError | None] = asyncio.Queue()
+        self._found = Arrivals[Frame | None]()
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._gap, self._begun = asyncio.Event(), asyncio.Event()
-        self.connection = Connection(url, token, self._settings, opened=self._follow, received=self._receive, **options)
-        self._task: asyncio.Task[None] | None = None
+        work: Any = {"opened": self._follow, "received": self._receive, "ended": self._end}
+        self.connection = Connection(url, token, self._settings, **work, **options)
 
     async def __aenter__(self) -> StreamFollower:
-        self._task = asyncio.create_task(self._run())
+        await self.connection.open()
         try:
             await self.connection.wait()
             await self._begun.wait()
         except BaseException:
-            await self.__aexit__()
+            await self.connection.close()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+        await self.connection.close()
 
-    async def __aiter__(self) -> AsyncIterator[Frame | None]:
-        while not isinstance(event := await self._found.get(), HeadraceError):
-            yield event
-        self._found.put_nowait(event)  # another loop ends too
-        if not isinstance(event, _Closed):
-            raise event
+    def __aiter__(self) -> AsyncIterator[Frame | None]:
+        return aiter(self._found)
 
-    async def _run(self) -> None:
-        try:
-            await self.connection.run()
-        finally:
-            self._found.put_nowait(self.connection.refusal or _Closed())
-            self._begun.set()
+    def _end(self) -> None:
+        self._found.end(self.connection.refusal)
+        self._begun.set()
 
     async def _follow(self) -> None:
         """Follow from the position, now, after a gap, and every ``check_interval`` seconds."""
@@ -92,7 +79,7 @@ class StreamFollower:
                 answer = await self.connection.request("follow", **self._place, **since)
                 self._take(answer["items"])
                 if answer["missed"]:
-                    self._found.put_nowait(None)
+                    self._found.put(None)
                 self.position = answer["position"]
                 self._begun.set()
                 if not answer["hasMore"]:
@@ -107,7 +94,7 @@ class StreamFollower:
         except Unavailable:
             await self.connection.reconnect()
         except Refused as error:
-            self._found.put_nowait(error)
+            self._found.end(error)
             self._begun.set()
 
     def _receive(self, frame: Frame) -> None:
@@ -125,6 +112,6 @@ class StreamFollower:
         for item in sorted(items, key=lambda each: str(each["key"])):
             if item["key"] not in self._seen:
                 self._seen[item["key"]] = None
-                self._found.put_nowait(item)
+                self._found.put(item)
         while len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)

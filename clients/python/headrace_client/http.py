@@ -143,13 +143,15 @@ class HttpTransport:
             Unavailable: no answer, or 429 or 5xx without a result for each event.
             Unreachable: no connection, and no request was answered yet.
         """
-        path, body = "/messages/batch", {"events": list(events)}
         if len(events) == 1 and _is_path_segment(events[0].get("roomId")):
-            path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
-        return await self.results(path, body, len(events))
+            return await self._results(f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0], 1)
+        return await self.batch("/messages/batch", events)
 
-    async def results(self, path: str, body: Any, count: int) -> list[dict[str, Any]]:
-        """Post ``count`` events to ``path``; returns one result for each, and raises as :meth:`post`."""
+    async def batch(self, path: str, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Post ``events`` to ``path``; returns one result for each, and raises as :meth:`post`."""
+        return await self._results(path, {"events": [*events]}, len(events))
+
+    async def _results(self, path: str, body: Any, count: int) -> list[dict[str, Any]]:
         status, retry_after, found = await self.ask("POST", path, body=body)
         results = found.get("results") if isinstance(found, dict) else None
         if isinstance(results, list) and len(results) == count:

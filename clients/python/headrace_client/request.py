@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer", covariant=True)
 Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Request(NamedTuple, Generic[Answer]):
@@ -20,6 +21,18 @@ class Request(NamedTuple, Generic[Answer]):
     path: str
     query: Mapping[str, Any] | None = None
     body: Any = None
+
+
+def waiting(
+    method: Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Any, Parameters], Result]:
+    """A method that waits for one of ``_inner``, whose methods are coroutines."""
+
+    @functools.wraps(method)
+    def wait(self: Any, /, *args: Parameters.args, **given: Parameters.kwargs) -> Any:
+        return self._run(method(self._inner, *args, **given))
+
+    return wait
 
 
 class Operation(Protocol[Parameters, Answer]):

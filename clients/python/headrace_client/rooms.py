@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from .arrivals import Arrivals
 from .channel import Channel
 from .connection import Connection, ConnectionSettings, Frame
 from .errors import HeadraceError, RateLimited, Refused, Unavailable, error_of
@@ -17,13 +17,6 @@ from .tokens import Token
 from .types import MessageItem
 
 ROOMS_PER_FRAME = 20
-
-
-@dataclass(frozen=True)
-class _End:
-    """The end of the changes of a user: its error, or none if the program has closed the client."""
-
-    error: HeadraceError | None
 
 
 class Rooms:
@@ -49,33 +42,24 @@ class Rooms:
         self._settings = settings or ConnectionSettings()
         self._refused = refused
         self._signal = signal
-        self._messages: asyncio.Queue[Any] = asyncio.Queue()
-        self._running: asyncio.Task[None] | None = None
+        self._messages = Arrivals[Any]()
         self.rooms: dict[str, Room] = {}
-        self._changes: asyncio.Queue[Any] | None = None
-        """What :meth:`changes` yields, and then an :class:`_End`."""
+        self._changes: Arrivals[Frame | None] | None = None
+        """What :meth:`changes` yields."""
         self.channel: Channel | None = None
         """The channel of the user, if it is followed."""
-        self.connection = Connection(
-            url, token, self._settings, opened=self._follow_again, received=self._receive, **options
-        )
+        work: Any = {"opened": self._follow_again, "received": self._receive, "ended": self._end}
+        self.connection = Connection(url, token, self._settings, **work, **options)
 
     async def __aenter__(self) -> Rooms:
-        self._running = asyncio.create_task(self._run())
+        await self.connection.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._running is not None:
-            self._running.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._running
+        await self.connection.close()
 
-    async def __aiter__(self) -> AsyncIterator[MessageItem]:
-        while (message := await self._messages.get()) is not None:
-            yield message
-        self._messages.put_nowait(None)  # another loop ends too
-        if self.connection.refusal is not None:
-            raise self.connection.refusal
+    def __aiter__(self) -> AsyncIterator[MessageItem]:
+        return aiter(self._messages)
 
     async def follow(self, room_id: str, since: str | None = None) -> None:
         """Follow a room from now on, or from a position: ``rooms[room_id].position`` of an earlier client.
@@ -86,7 +70,7 @@ class Rooms:
             Refused: the room may not be read.
             Unreachable: the first connection did not open within ``connect_timeout``.
         """
-        room = self.rooms[room_id] = Room(room_id, since, self.connection, self._messages.put_nowait)
+        room = self.rooms[room_id] = Room(room_id, since, self.connection, self._messages.put)
         await self._begin(room, since)
 
     async def follow_user(
@@ -116,13 +100,11 @@ class Rooms:
             HeadraceError: following ended with another error, which is the cause.
             Unreachable: the first connection did not open within ``connect_timeout``.
         """
-        found = self._changes = asyncio.Queue[Any]()
-        await self.follow_user(user_id, found.put_nowait, since)
+        found = self._changes = Arrivals()
+        await self.follow_user(user_id, found.put, since)
         try:
-            while not isinstance(change := await found.get(), _End):
+            async for change in found:
                 yield change
-            if change.error is not None:
-                raise change.error
         finally:
             await self.unfollow_user()
 
@@ -187,13 +169,10 @@ class Rooms:
         """
         await self.connection.request("sendSignal", roomId=room_id, name=name, data=data)
 
-    async def _run(self) -> None:
-        try:
-            await self.connection.run()
-        finally:
-            self._messages.put_nowait(None)
-            if self._changes is not None:
-                self._changes.put_nowait(_End(self.connection.refusal))
+    def _end(self) -> None:
+        for each in (self._messages, self._changes):
+            if each is not None:
+                each.end(self.connection.refusal)
 
     async def _follow_again(self) -> None:
         """Resume all followed rooms, now and then at least every ``check_interval`` seconds."""
@@ -264,7 +243,7 @@ class Rooms:
 
     def _stop_following(self, room: Room, error: Refused) -> None:
         if room is self.channel and self._changes is not None:
-            self._changes.put_nowait(_End(error))
+            self._changes.end(error)
         self._drop(room)
         if self._refused is not None:
             self._refused(room.room_id, error)

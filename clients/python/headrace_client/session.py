@@ -38,6 +38,11 @@ def address(url: str, *schemes: str) -> str:
     raise Refused("invalid_url", f"{shown!r} is not an address of Headrace; allowed: {allowed}")
 
 
+def handshake_url(url: str) -> URL:
+    """The address of a WebSocket with the scheme of HTTP, so that aiohttp takes the same proxy from the environment."""
+    return URL(url).with_scheme("https" if url.lower().startswith("wss:") else "http")
+
+
 def opened_session(answer_seconds: float, options: Mapping[str, Any]) -> aiohttp.ClientSession:
     """A session with ``options`` of :class:`aiohttp.ClientSession`, such as ``proxy``, ``headers`` or ``connector``.
 

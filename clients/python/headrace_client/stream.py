@@ -13,21 +13,17 @@ again. One with an ``eventId`` needs a ``timestamp`` too, unless the id is a UUI
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import types
 from .errors import Refused
-from .http import HTTP_BYTES, HTTP_EVENTS, HttpTransport
 from .operations import _segment
-from .sending import Event, Result, Sender, Sent, checked, with_id_and_time
+from .request import waiting
+from .sending import Event, Sender, Sent, checked, with_id_and_time
 
 if TYPE_CHECKING:
     from .client import AsyncHeadrace, Headrace
-
-Answer = TypeVar("Answer")
-Parameters = ParamSpec("Parameters")
 
 
 class AsyncStream:
@@ -45,7 +41,8 @@ class AsyncStream:
         self.name = name
         self._client = client
         self._key = ""
-        self._sender = Sender(_Transport(client._http, name), client._settings, identify=identified)
+        post = functools.partial(client._http.batch, f"/streams/{_segment(name)}/events")
+        self._sender = Sender(client._http, client._settings, post=post, identify=identified)
 
     async def send(self, event: Event) -> Sent:
         """Send an event until it is accepted.
@@ -122,58 +119,30 @@ class AsyncStream:
         return await self._client.count_active_event_users(self.name, from_=start, to=end, filters=filters)
 
 
-def _waiting(
-    method: Callable[Concatenate[AsyncStream, Parameters], Coroutine[Any, Any, Answer]],
-) -> Callable[Concatenate[Stream, Parameters], Answer]:
-    """A method of :class:`Stream` that waits for one of :class:`AsyncStream`."""
-
-    @functools.wraps(method)
-    def wait(stream: Stream, /, *args: Parameters.args, **query: Parameters.kwargs) -> Answer:
-        return stream._client._run(method(stream._stream, *args, **query))
-
-    return wait
-
-
 class Stream:
     """:class:`AsyncStream` for programs without asyncio; :meth:`Headrace.stream` makes it. Its methods are the same."""
 
     def __init__(self, client: Headrace, name: str) -> None:
         self.name = name
-        self._client = client
-        self._stream = AsyncStream(client._client, name)
+        self._run = client._run
+        self._items = client.items
+        self._inner = AsyncStream(client._inner, name)
 
     def send_many(self, events: Iterable[Event]) -> list[Sent]:
         """Send events, as :meth:`AsyncStream.send_many`."""
-        return self._client._run(self._stream.send_many([*events]))  # a generator runs in the caller's thread
+        return self._run(self._inner.send_many([*events]))  # a generator runs in the caller's thread
 
     def items(self, *, key: str | None = None, user: str | None = None, **query: Any) -> Iterator[dict[str, Any]]:
         """The events of all pages, as :meth:`AsyncStream.items`."""
-        return self._client.items(functools.partial(self.page, key=key, user=user), **query)
+        return self._items(functools.partial(self.page, key=key, user=user), **query)
 
-    send = _waiting(AsyncStream.send)
-    describe = _waiting(AsyncStream.describe)
-    page = _waiting(AsyncStream.page)
-    window = _waiting(AsyncStream.window)
-    top = _waiting(AsyncStream.top)
-    series = _waiting(AsyncStream.series)
-    active_users = _waiting(AsyncStream.active_users)
-
-
-@dataclass(frozen=True)
-class _Transport:
-    """Sends events of one stream over the session of a client."""
-
-    http: HttpTransport
-    name: str
-    max_events = HTTP_EVENTS
-    max_bytes = HTTP_BYTES
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def post(self, events: Sequence[Event]) -> list[Result]:
-        return await self.http.results(f"/streams/{_segment(self.name)}/events", {"events": [*events]}, len(events))
+    send = waiting(AsyncStream.send)
+    describe = waiting(AsyncStream.describe)
+    page = waiting(AsyncStream.page)
+    window = waiting(AsyncStream.window)
+    top = waiting(AsyncStream.top)
+    series = waiting(AsyncStream.series)
+    active_users = waiting(AsyncStream.active_users)
 
 
 def identified(event: Event) -> Event:

@@ -5,7 +5,7 @@ import type { Following } from "./following.js";
 import { Http, refusal } from "./http.js";
 import { newId } from "./ids.js";
 import { Rooms } from "./rooms.js";
-import { type Accepted, type Event, FRAME_BYTES, type Post, Sender } from "./sender.js";
+import { type Accepted, batches, type Event, FRAME_BYTES, type Post, Sender, type SentEvent } from "./sender.js";
 import { checkTimeout, DEFAULTS, type Settings } from "./settings.js";
 import { type EventFields, Stream } from "./stream.js";
 import { type TokenProvider, Tokens } from "./tokens.js";
@@ -24,6 +24,10 @@ import type {
   UserChange,
 } from "./types.js";
 
+/** How events of the built-in streams are sent. */
+const BATCHES = { rides: "POST /lift-rides/batch", clicks: "POST /clicks/batch" } as const;
+type Kind = keyof typeof BATCHES;
+type OfKind<K extends Kind> = Parameters<(typeof BATCHES)[K]> extends { events: (infer E)[] } ? E : never;
 const ADDRESS_LIFETIME = 600_000; // milliseconds that the address of an upload is good
 
 export interface Options {
@@ -54,6 +58,7 @@ export class Headrace {
   readonly #connection: Connection;
   readonly #rooms: Rooms;
   readonly #sender: Sender;
+  readonly #senders: Record<Kind, Sender<any, Accepted>>;
   readonly #streams = new Map<string, Stream<any>>();
   readonly #handlers: { [E in keyof Events]: Set<(...event: Events[E]) => void> } = {
     state: new Set(),
@@ -76,6 +81,9 @@ export class Headrace {
     });
     this.#rooms = new Rooms(this.#connection, this.#settings, (signal) => this.#emit("signal", signal));
     this.#sender = new Sender((...batch) => this.#post(...batch), this.#settings);
+    const senderOf = (kind: Kind) =>
+      batches<any, Accepted>((events) => this.#results(BATCHES[kind], { events }), this.#settings);
+    this.#senders = { rides: senderOf("rides"), clicks: senderOf("clicks") };
   }
 
   /** The state of the connection. */
@@ -118,6 +126,24 @@ export class Headrace {
   ): Promise<Accepted> {
     const { id = this.newId(), ...rest } = options;
     return this.#sender.send({ roomId, message: text, messageId: id, ...rest } as Event); // JSON drops what is undefined
+  }
+
+  /**
+   * Send lift rides or ad clicks, in the order given and up to 500 in a request; resolves with one result for each when
+   * none is left.
+   *
+   * Each is sent again after a temporary error. A click without an id and a time gets both before it is first sent.
+   * Events that are refused have their errors, and do not hold up the others.
+   */
+  sendMany<K extends Kind>(kind: K, events: Iterable<OfKind<K>>): Promise<SentEvent<OfKind<K>>[]> {
+    const identified = (event: any) => {
+      if (kind === "rides" || (event.clickId ?? event.clickedAt ?? event.timestamp) !== undefined) {
+        return event;
+      }
+      const clickedAt = new Date(Date.now() + this.#connection.offset).toISOString();
+      return { ...event, clickId: this.newId(), clickedAt };
+    };
+    return this.#senders[kind].sendAll(Array.from(events, identified));
   }
 
   /**
@@ -273,7 +299,7 @@ export class Headrace {
     if (state === "closed") {
       const error = reason ?? new HeadraceError("closed", "the client is closed");
       this.#rooms.closed(error);
-      this.#sender.close(error);
+      [this.#sender, ...Object.values(this.#senders)].forEach((sender) => sender.close(error));
       this.#streams.forEach((stream) => stream.close(error));
     }
     this.#emit("state", state, reason);

@@ -2,7 +2,7 @@ export type { Frame, State, WebSocketConstructor, WebSocketLike } from "./connec
 export { HeadraceError } from "./errors.js";
 export type { Following } from "./following.js";
 export { Headrace, type Options } from "./headrace.js";
-export type { Accepted } from "./sender.js";
+export type { Accepted, SentEvent } from "./sender.js";
 export type { Settings } from "./settings.js";
 export type {
   AcceptedEvent,
@@ -11,7 +11,6 @@ export type {
   EventPage,
   EventsQuery,
   NewEvent,
-  SentEvent,
   StoredEvent,
   Stream,
 } from "./stream.js";

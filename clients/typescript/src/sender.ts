@@ -14,6 +14,13 @@ export interface Accepted {
   lane: "main" | "retry";
 }
 
+/** What became of one event of many: `event` is as it was sent, and `lane` accepted it, or `error` says why none did. */
+export interface SentEvent<E> {
+  event: E;
+  lane?: Accepted["lane"];
+  error?: HeadraceError;
+}
+
 /** Sends events; resolves with one result or error for each, and with the header `RateLimit` of the answer. */
 export type Post<E, A> = (
   events: E[],
@@ -58,6 +65,17 @@ export class Sender<E = Event, A = Accepted> {
         queueMicrotask(() => void this.#run()); // messages of one turn are one batch
       }
     });
+  }
+
+  /** Send events, in the order given; resolves with one result for each when none is left. */
+  sendAll(events: Iterable<E>): Promise<SentEvent<E>[]> {
+    const sent = Array.from(events, (event) =>
+      this.send(event).then(
+        (accepted) => ({ event, lane: (accepted as Accepted).lane }),
+        (error) => ({ event, error: known(error) }),
+      ),
+    );
+    return Promise.all(sent);
   }
 
   /** Send nothing more. */
@@ -145,4 +163,9 @@ export class Sender<E = Event, A = Accepted> {
       return batch.map(() => known(error));
     }
   }
+}
+
+/** A sender of up to 500 events in a request, which is first tried with 1,000 events a second. */
+export function batches<E, A>(post: Post<E, A>, settings: Settings): Sender<E, A> {
+  return new Sender(post, settings, new Pace(1_000, 500), 4_000_000);
 }

@@ -1,16 +1,10 @@
-import { HeadraceError, known } from "./errors.js";
+import { HeadraceError } from "./errors.js";
 import type { Following } from "./following.js";
 import type { Headrace } from "./headrace.js";
-import { Pace } from "./pace.js";
 import type { Rooms } from "./rooms.js";
-import { type Post, Sender } from "./sender.js";
+import { batches, type Post, type Sender, type SentEvent } from "./sender.js";
 import type { Settings } from "./settings.js";
 import type { Parameters, Result } from "./types.js";
-
-/** The most events and bytes of a request, and the first rate of events per second. */
-const LARGEST = 500;
-const BYTES = 4_000_000;
-const FIRST = 1_000;
 
 /** The fields of an event, where no type of them is given. */
 export type EventFields = Record<string, string | number | boolean | null | undefined>;
@@ -29,13 +23,6 @@ export interface AcceptedEvent {
   eventId: string;
   timestamp: string;
   lane: "main" | "retry";
-}
-
-/** What became of one event of many: `event` is as it was sent, and `lane` accepted it, or `error` says why none did. */
-export interface SentEvent<E> {
-  event: NewEvent<E>;
-  lane?: "main" | "retry";
-  error?: HeadraceError;
 }
 
 type Window = "window" | "top" | "series" | "active-users";
@@ -63,7 +50,7 @@ export class Stream<E extends object = EventFields> {
     settings: Settings,
     private readonly rooms: Rooms,
   ) {
-    this.#sender = new Sender(post, settings, new Pace(FIRST, LARGEST), BYTES);
+    this.#sender = batches(post, settings);
   }
 
   /**
@@ -81,16 +68,8 @@ export class Stream<E extends object = EventFields> {
    *
    * Each is sent as by {@link send}. Events that are refused have their errors, and do not hold up the others.
    */
-  sendMany(events: Iterable<NewEvent<E>>): Promise<SentEvent<E>[]> {
-    const sent = Array.from(events, async (given): Promise<SentEvent<E>> => {
-      const event = this.#withId(given);
-      try {
-        return { event, lane: (await this.#sender.send(event)).lane };
-      } catch (error) {
-        return { event, error: known(error) };
-      }
-    });
-    return Promise.all(sent);
+  sendMany(events: Iterable<NewEvent<E>>): Promise<SentEvent<NewEvent<E>>[]> {
+    return this.#sender.sendAll(Array.from(events, (event) => this.#withId(event)));
   }
 
   /** Its key, its user, what is counted and summed, and the JSON schema of an event. */

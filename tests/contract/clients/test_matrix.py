@@ -32,6 +32,7 @@ OPERATIONS = {
 }
 LINES = {
     "ads clicks": "spring-sale",
+    "ads send": '{"adId":"a","adType":"video"}',
     "ads stats": "spring-sale",
     "ads take-back": '{"adId":"a","adType":"video","clickedAt":"2025-11-21T10:00:00Z","userId":"c","clickId":"c-3"}',
     "ads user": "alice",
@@ -55,6 +56,7 @@ LINES = {
     "ski lift": "7 2025 34 4",
     "ski rides": "2025 34",
     "ski seasons": "7",
+    "ski send": '{"resortID":7,"seasonID":2025,"dayID":34,"skierID":1201,"time":228,"liftID":15}',
     "ski skiers": "7 2025 34",
     "ski take-back": '{"resortID":7,"seasonID":2025,"dayID":34,"skierID":1201,"time":228,"liftID":15}',
     "ski vertical": "1201 --resort 7",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -19,10 +20,8 @@ from .trace import trace as steps_of
 
 def examine(stage: doctor_stage.Stage) -> Iterator[Finding]:
     """Run all checks that need no AWS credentials."""
-    try:
-        yield from outside.examine(stage, {**outside.CHECKS, **doctor_chat.CHECKS})
-    finally:
-        stage.network.close()
+    for name, check in {**outside.CHECKS, **doctor_chat.CHECKS}.items():
+        yield doctor_stage.run(name, partial(check, stage))
 
 
 def show_findings(findings: Iterable[Finding], *, as_json: bool = False) -> bool:

@@ -6,24 +6,18 @@ import json
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from .doctor_stage import ANSWER_SECONDS, CannotTell, Failed, Finding, Stage, body_of, run
+from .doctor_stage import ANSWER_SECONDS, CannotTell, Failed, Stage, body_of
+from .stage import LOOPBACK
 
 ORIGIN = "https://doctor.example"
 NOT_A_TOKEN = "not.a.token"  # noqa: S105
 READ_SECONDS = 20.0
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Check = Callable[["Stage"], str]
 """Returns the detail of a check that passed, or raises :class:`Failed` or :class:`CannotTell`."""
-
-
-def examine(stage: Stage, checks: Mapping[str, Check]) -> Iterator[Finding]:
-    """Run checks, one after the other."""
-    for name, check in checks.items():
-        yield run(name, lambda check=check: check(stage))  # type: ignore[misc]
 
 
 def tls(stage: Stage) -> str:
@@ -72,7 +66,7 @@ def refuses(token: str) -> Check:
 def socket_refuses(stage: Stage) -> str:
     """A connection with a wrong token is refused with 401."""
     try:
-        stage.connect(NOT_A_TOKEN).close()
+        stage.converse(token=NOT_A_TOKEN)
     except Failed as failure:
         if str(failure).endswith(" 401"):
             return "401"

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import aiohttp
 
+from ..session import handshake_url, opened_session
+
 SUBPROTOCOL = "headrace.v1"
 ANSWER_SECONDS = 35.0
 """Longer than API Gateway waits for a function (30 s)."""
 
+Frames = dict[str, dict[str, Any]]
 Result = TypeVar("Result")
 Verdict = Literal["pass", "fail", "unknown"]
 
@@ -45,49 +48,14 @@ class Answer:
     data: bytes
 
 
-class Network:
-    """Requests and connections for checks, which are plain functions: an event loop that runs while one waits."""
+def in_session(work: Callable[[aiohttp.ClientSession], Coroutine[Any, Any, Result]]) -> Result:
+    """The result of ``work``, which gets a session: checks are plain functions."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.Runner()
-        self._session: aiohttp.ClientSession | None = None
+    async def running() -> Result:
+        async with opened_session(ANSWER_SECONDS, {}) as session:
+            return await work(session)
 
-    def run(self, work: Callable[[aiohttp.ClientSession], Coroutine[Any, Any, Result]]) -> Result:
-        """The result of ``work``, which gets the session."""
-
-        async def running() -> Result:
-            if self._session is None:
-                timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
-                self._session = aiohttp.ClientSession(timeout=timeout, trust_env=True)
-            return await work(self._session)
-
-        return self._loop.run(running())
-
-    def close(self) -> None:
-        """Close the session and the loop."""
-        if self._session is not None:
-            self._loop.run(self._session.close())
-        self._loop.close()
-
-
-class Socket:
-    """A WebSocket whose calls wait."""
-
-    def __init__(self, network: Network, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self._network = network
-        self._socket = socket
-
-    def send(self, text: str) -> None:
-        """Send a text."""
-        self._network.run(lambda _: self._socket.send_str(text))
-
-    def recv(self) -> str:
-        """The next text. Raises TypeError when the connection ends."""
-        return self._network.run(lambda _: self._socket.receive_str(timeout=ANSWER_SECONDS))
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._network.run(lambda _: self._socket.close())
+    return asyncio.run(running())
 
 
 @dataclass(frozen=True)
@@ -103,7 +71,6 @@ class Stage:
     operator_token: str = ""
     friend_token: str = ""
     room: str = field(default_factory=lambda: f"doctor-{uuid.uuid4().hex[:12]}")
-    network: Network = field(default_factory=Network)
 
     def request(self, method: str, path: str, token: str = "", *, body: object = None, **headers: str) -> Answer:
         """One answer of the HTTP API. Raises Failed when there is none."""
@@ -117,49 +84,31 @@ class Stage:
                 return Answer(answer.status, answer.headers, await answer.read())
 
         try:
-            return self.network.run(ask)
+            return in_session(ask)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise Failed(f"{self.http_url} does not answer: {type(error).__name__}") from None
 
-    def connect(self, token: str) -> Socket:
-        """A connection to the WebSocket API. Raises Failed, with the status, when it is refused."""
+    def converse(self, *steps: tuple[dict[str, Any], str], token: str | None = None) -> Frames:
+        """Send frames on a new connection; after each, read until a frame of a type, or with a message, comes.
+
+        Returns the last frame of each type, and by its messages. Raises Failed when the connection is refused, when
+        none comes, or an error. ``token`` is by default the user's.
+        """
+        given = self.needed_token() if token is None else token
         if not self.websocket_url:
             raise CannotTell("give WS_URL")
 
-        async def connect(session: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
-            return await session.ws_connect(self.websocket_url, protocols=(SUBPROTOCOL, token))
+        async def connect(session: aiohttp.ClientSession) -> Frames:
+            url = handshake_url(self.websocket_url)
+            async with session.ws_connect(url, protocols=(SUBPROTOCOL, given)) as socket:
+                return await _conversation(socket, steps)
 
         try:
-            return Socket(self.network, self.network.run(connect))
+            return in_session(connect)
         except aiohttp.WSServerHandshakeError as refused:
             raise Failed(f"the connection is refused with {refused.status}") from None
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise Failed(f"{self.websocket_url} cannot be reached: {type(error).__name__}") from None
-
-    def converse(self, *steps: tuple[dict[str, Any], str]) -> dict[str, dict[str, Any]]:
-        """Send frames on a new connection; after each, read until a frame of a type, or with a message, comes.
-
-        Returns the last frame of each type, and by its messages. Raises Failed when none comes, or an error.
-        """
-        found: dict[str, dict[str, Any]] = {}
-        connection, wanted = self.connect(self.needed_token()), ""
-        try:
-            for frame, wanted in steps:
-                if frame:
-                    connection.send(json.dumps({**frame, "requestId": "doctor"}))
-                while wanted not in found:
-                    answer = json.loads(connection.recv())
-                    if answer.get("type") == "error":
-                        raise Failed(f"{answer['error'].get('code')}: {answer['error'].get('message')}")
-                    names = [answer.get("type"), *(item.get("message") for item in answer.get("items", ()))]
-                    found |= dict.fromkeys(names, answer)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, TypeError) as error:
-            raise Failed(
-                f"no frame {wanted} came ({type(error).__name__}); see LastDeploymentStatusMessage of the stage"
-            ) from None
-        finally:
-            connection.close()
-        return found
 
     def needed_token(self) -> str:
         """The user's token. Raises CannotTell without one."""
@@ -170,6 +119,24 @@ class Stage:
     def read(self, path: str) -> Answer:
         """GET ``path`` with the token."""
         return self.request("GET", path, self.needed_token())
+
+
+async def _conversation(socket: aiohttp.ClientWebSocketResponse, steps: Sequence[tuple[dict[str, Any], str]]) -> Frames:
+    found, wanted = Frames(), ""
+    try:
+        for frame, wanted in steps:
+            if frame:
+                await socket.send_str(json.dumps({**frame, "requestId": "doctor"}))
+            while wanted not in found:
+                answer = json.loads(await socket.receive_str(timeout=ANSWER_SECONDS))
+                if answer.get("type") == "error":
+                    raise Failed(f"{answer['error'].get('code')}: {answer['error'].get('message')}")
+                names = [answer.get("type"), *(item.get("message") for item in answer.get("items", ()))]
+                found |= dict.fromkeys(names, answer)
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError, TypeError) as error:
+        said = f"no frame {wanted} came ({type(error).__name__}); see LastDeploymentStatusMessage of the stage"
+        raise Failed(said) from None
+    return found
 
 
 def run(name: str, check: Callable[[], str]) -> Finding:

@@ -1,4 +1,4 @@
-"""Lift rides and ad clicks: one command for each operation of the API that reads them or takes them back."""
+"""Lift rides and ad clicks: commands that send them, read them and take them back."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from ..client import Kind
 from .show import Group
 from .stage import Stage
 
@@ -85,12 +86,38 @@ def _ask(group: Group, name: str, operation: str, *arguments: str, said: str) ->
     group.command(name, help=said)(decorated)
 
 
+def _with_events(group: Group, name: str, said: str, example: str) -> Callable[[Callable[..., None]], None]:
+    """Add a command whose arguments are events; the decorated function gets them."""
+    said = f"""{said}
+
+    EVENTS are JSON, for example '{example}'; \"-\" reads one a line. Those that are refused are named, and the command
+    ends with 1."""
+
+    def add(act: Callable[..., None]) -> None:
+        @click.pass_obj
+        def command(stage: Stage, /, events: tuple[str, ...]) -> None:
+            act(stage, events_of(events, f"such as {example}"))
+
+        group.command(name, help=said)(click.argument("events", nargs=-1, required=True)(command))
+
+    return add
+
+
+def _send(group: Group, kind: Kind, example: str, *names: str) -> None:
+    """Add a command that sends events until each is accepted, and prints these fields of them."""
+
+    @_with_events(group, "send", "Send EVENTS until they are accepted, and print the lane of each.", example)
+    def send(stage: Stage, given: list[Any]) -> None:
+        with stage.client() as client:
+            sent = client.send(given, kind, raise_for_errors=False)
+        stage.show_sent(sent, names)
+
+
 def _take_back(group: Group, operation: str, example: str) -> None:
     """Add a command that takes events back, as many in one request as the API takes."""
 
-    @click.pass_obj
-    def command(stage: Stage, /, events: tuple[str, ...]) -> None:
-        given = events_of(events, f"as it was sent: {example}")
+    @_with_events(group, "take-back", "Take back EVENTS that you sent, as they were sent.", example)
+    def take_back(stage: Stage, given: list[Any]) -> None:
         results: list[Any] = []
         with stage.client() as client:
             for start in range(0, len(given), BATCH):
@@ -99,15 +126,10 @@ def _take_back(group: Group, operation: str, example: str) -> None:
         if any("error" in each for each in results):
             sys.exit(1)
 
-    said = f"""Take back EVENTS that you sent, each as JSON, as it was sent; \"-\" reads one a line.
-
-    For example '{example}'. Events that are refused are named, and the command ends with 1."""
-    group.command("take-back", help=said)(click.argument("events", nargs=-1, required=True)(command))
-
 
 @click.group(cls=Group)
 def ski() -> None:
-    """Ask about lift rides, and take rides back."""
+    """Send lift rides, ask about them, and take rides back."""
 
 
 DAY = ("resort", "season", "day")
@@ -124,6 +146,7 @@ for name, operation, arguments, said in (
     ("statistics", "get_statistics", (), "Print how long the requests of each route took."),
 ):
     _ask(ski, name, operation, *arguments, said=said)
+_send(ski, "rides", RIDE_EXAMPLE, "skierID", "time", "liftID")
 _take_back(ski, "take_back_rides", RIDE_EXAMPLE)
 
 
@@ -140,9 +163,10 @@ def vertical(stage: Stage, skier: int, resorts: tuple[int, ...], seasons: tuple[
 
 @click.group(cls=Group)
 def ads() -> None:
-    """Ask about ad clicks, and take clicks back."""
+    """Send ad clicks, ask about them, and take clicks back."""
 
 
+_send(ads, "clicks", CLICK_EXAMPLE, "adId", "clickId")
 _take_back(ads, "take_back_clicks", CLICK_EXAMPLE)
 
 

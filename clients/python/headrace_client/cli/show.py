@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +41,11 @@ class Group(click.Group):
     command_class = Command
     group_class = type
 
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command. What it cannot print, as on a full disk or to a program that has ended, is one sentence."""
+        with printing():
+            return super().invoke(context)
+
 
 class Said(logging.Handler):
     """Prints why the client waits."""
@@ -45,6 +53,19 @@ class Said(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one line on standard error."""
         click.echo(f"headrace: {visible(record.getMessage())}", err=True)
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """End the program with one sentence if its output cannot be written."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again at its end
+        sys.exit(f"headrace: {error}")
 
 
 def visible(value: object, *, lines: bool = False) -> str:

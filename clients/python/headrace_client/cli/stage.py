@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from .. import Headrace, HeadraceError, Refused, SendSettings, Token, Unreachable
+from .. import Headrace, HeadraceError, Refused, SendSettings, Sent, Token, Unreachable
+from ..errors import explained
 from ..oauth import Renewed
 from .profiles import Profile
 from .show import show_json, show_rows, show_values, visible
@@ -82,6 +83,16 @@ class Stage:
             show_rows(items, [*columns])
         for each in items if self.as_json else ():
             show_json(each)
+
+    def show_sent(self, sent: Sequence[Sent], names: Sequence[str]) -> None:
+        """Print these fields of each event, and its lane or its error. With an error, the command ends with 1."""
+        rows = []
+        for each in sent:
+            error = each.error if self.as_json or each.error is None else explained(each.error)
+            became = {"lane": each.lane} if error is None else {"error": error}
+            rows.append({name: each.event[name] for name in names if name in each.event} | became)
+        self.show_items(rows, (*names, "lane", "error"))
+        sys.exit(0 if all(each.is_accepted for each in sent) else 1)
 
 
 @contextlib.contextmanager

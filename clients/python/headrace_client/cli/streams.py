@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from .. import AsyncHeadrace, HeadraceError, SendSettings, StreamFollower
-from ..errors import explained
 from .importing import Import
 from .questions import events_of, with_times
 from .show import Group, show_json, visible
@@ -51,14 +50,7 @@ def send(stage: Stage, name: str, events: tuple[str, ...]) -> None:
     given = events_of(events, 'such as {"door": "front", "badge": "alice"}')
     with stage.client() as client:
         sent = client.stream(name).send_many(given)
-    rows: list[dict[str, Any]] = [{"eventId": each.event["eventId"]} for each in sent]
-    for row, each in zip(rows, sent, strict=True):
-        if each.error is None:
-            row["lane"] = each.lane
-        else:
-            row["error"] = each.error if stage.as_json else explained(each.error)
-    stage.show_items(rows, ("eventId", "lane", "error"))
-    sys.exit(0 if all(each.is_accepted for each in sent) else 1)
+    stage.show_sent(sent, ["eventId"])
 
 
 @stream.command()
@@ -148,8 +140,8 @@ def import_(stage: Stage, name: str, file: Path) -> None:
     url, token = stage.given(stage.http_url, "HEADRACE", "http_url").rstrip("/"), stage.needed_token()
     began = time.monotonic()
     fast = SendSettings(SendSettings.highest_rate, increase=INCREASE, retry_timeout=stage.settings.retry_timeout)
-    client = AsyncHeadrace(url, token, fast, answer_seconds=ANSWER_SECONDS)
     with one_sentence(token), Progress(console=Console(stderr=True)) as progress:
+        client = AsyncHeadrace(url, token, fast, answer_seconds=ANSWER_SECONDS)
         work = Import(file, stream=name, url=url, sender=str(claims_of(stage.token_text()).get("sub", "")))
         task = progress.add_task("lines", total=work.lines, completed=work.kept.done)
         try:
