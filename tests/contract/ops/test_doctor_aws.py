@@ -12,7 +12,7 @@ import pytest
 
 from headrace_client.cli.doctor_stage import Finding, run
 from ops.aws import Stack
-from ops.doctor_aws import alarms, examine_stack, releases
+from ops.doctor_aws import addresses, alarms, examine_stack, releases
 from tests.contract.ops.conftest import listed
 
 STACK = {
@@ -50,6 +50,14 @@ def stack(account: str) -> dict[str, str]:
     return {"name": name, **{each["LogicalResourceId"]: each["PhysicalResourceId"] for each in resources}}
 
 
+def test_the_depths_of_queues_are_shown(stack: dict[str, str]) -> None:
+    boto3.client("sqs").send_message(QueueUrl=stack["RetryQueue"], MessageBody="waits")
+
+    finding = found(stack["name"])["queues"]
+
+    assert (finding.verdict, finding.detail) == ("pass", "DeadLetterQueue 0, RetryQueue 1")
+
+
 def test_a_dead_letter_fails(stack: dict[str, str]) -> None:
     boto3.client("sqs").send_message(QueueUrl=stack["DeadLetterQueue"], MessageBody="dead")
 
@@ -72,6 +80,12 @@ def test_an_alarm_that_is_on_fails_with_its_reason(stack: dict[str, str], monkey
 
     finding = run("alarms", lambda: alarms(Stack(stack["name"])))
     assert (finding.verdict, finding.detail) == ("fail", "dead-letters: 3 letters")
+
+
+def test_what_a_stack_does_not_have_is_unknown(stack: dict[str, str]) -> None:
+    findings = found(stack["name"])
+
+    assert {findings[check].verdict for check in ("mappings", "deployments", "alarms")} == {"unknown"}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +111,23 @@ def test_a_mapping_is_well_while_it_is_enabled_and_polls(
     findings = found("headrace-dev")
 
     assert (findings["mappings"].verdict, findings["deployments"].verdict) == (verdict, "pass")
+
+
+@pytest.mark.parametrize(
+    ("state", "pending", "verdict"),
+    [("RUNNING", None, "pass"), ("REBOOT_IN_PROGRESS", None, "fail"), ("RUNNING", {"Id": "c-2"}, "pass")],
+)
+def test_a_broker_is_well_while_it_runs_with_its_configuration(
+    state: str, pending: dict[str, str] | None, verdict: str, plays: Callable[..., None]
+) -> None:
+    """A configuration that is pending comes with the next restart."""
+    plays(
+        **listed(("AWS::AmazonMQ::Broker", "Broker", "b-1")),
+        DescribeBroker={"BrokerState": state, "Configurations": {"Current": {"Id": "c-1"}, "Pending": pending}},
+    )
+
+    finding = found("headrace-dev")["brokers"]
+    assert (finding.verdict, "at its next restart Broker takes a new one" in finding.detail) == (verdict, bool(pending))
 
 
 def configuration(release: str) -> dict[str, Any]:
@@ -125,3 +156,12 @@ def test_an_alias_that_serves_an_older_release_fails(
 
     assert finding.verdict == verdict
     assert detail in finding.detail
+
+
+def test_the_addresses_of_a_stage_are_the_outputs_of_its_stack(account: str) -> None:
+    name = f"headrace-{uuid.uuid4().hex[:8]}"
+    outputs = {"HttpUrl": {"Value": "https://abc"}, "WebSocketUrl": {"Value": "wss://def/dev"}}
+    client = boto3.client("cloudformation")
+    client.create_stack(StackName=name, TemplateBody=json.dumps({**STACK, "Outputs": outputs}))
+
+    assert addresses(name) == ("https://abc", "wss://def/dev")

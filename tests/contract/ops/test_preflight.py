@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from ops import preflight
 from ops.aws import Stack
@@ -58,8 +60,18 @@ def details(wanted: Plan) -> dict[str, str]:
     return {finding.check: finding.detail for finding in examine(wanted) if finding.verdict == "fail"}
 
 
+def no_plan(_path: str) -> None:
+    raise ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "no"}}, "GetAccountPlanState")
+
+
 def with_(wanted: Plan, **values: str) -> Plan:
     return Plan(wanted.stack, wanted.resources, {**wanted.values, **values}, {**wanted.given, **values}, wanted.region)
+
+
+def test_an_account_that_is_ready_passes(ready: None) -> None:
+    found = verdicts(plan("dev"))
+
+    assert found == dict.fromkeys(["identity", "stack", "notices", "features", "streams", *CHECKS], "pass")
 
 
 def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Callable[..., None]) -> None:
@@ -73,6 +85,15 @@ def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Cal
 
     reason = f'{queues} persist queues and RetryMaxConcurrency need PersistConcurrency = "{needed}" at least'
     assert found == {"numbers": reason}
+
+
+def test_the_largest_allowed_numbers_of_queues_fit_into_stacks(ready: Callable[..., None]) -> None:
+    ready()
+    dev = plan("dev")
+    most = dict.fromkeys([name for name in dev.values if name.endswith("Queues")], "64")
+    most |= {"BrokerCount": "2", "PersistConcurrency": "900", "ReserveConcurrency": "false"}
+
+    assert details(with_(dev, **most)) == {}
 
 
 def test_a_mistake_in_a_declaration_is_told_with_its_line_and_what_is_allowed(
@@ -94,6 +115,17 @@ def test_streams_are_not_declared_for_a_stage_that_leaves_the_feature_out(
     reason = "streams/ declares doors, sensor-readings, but Features leaves declared out"
     assert details(with_(plan("dev"), Features="edits")) == {"streams": reason}
     assert details(with_(plan("dev"), Features="analytics,declared")) == {}
+
+
+def test_a_stack_with_more_resources_than_cloudformation_takes_is_refused(
+    ready: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready()
+    monkeypatch.setattr(preflight, "MOST_RESOURCES", 100)
+
+    found = details(plan("dev"))["numbers"]
+
+    assert re.fullmatch(r"template.yaml has \d+ resources, at most 100 fit: lower the queues of a stream", found)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +224,35 @@ def test_a_name_that_broker_or_cache_refuse_is_refused(ready: Callable[..., None
     assert found == {"names": f"stack_name: broker and cache are named after the stack, and {allowed}"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [({"accountPlanType": "FREE"}, "unknown"), (no_plan, "pass")],
+    ids=["free", "none"],
+)
+def test_an_account_of_the_free_plan_is_named(ready: Callable[..., None], answer: Any, verdict: str) -> None:
+    ready(GetAccountPlanState=answer)
+
+    assert verdicts(plan("dev"))["account plan"] == verdict
+
+
+def test_a_stage_without_reservations_fits_a_new_account(ready: Callable[..., None]) -> None:
+    ready(GetAccountSettings=quota(10))
+
+    assert details(with_(plan("dev"), ReserveConcurrency="false")) == {}
+
+
+def test_a_cluster_needs_three_zones_and_prod_endpoints_in_two(ready: Callable[..., None]) -> None:
+    ready(
+        DescribeBrokerInstanceOptions=offered("us-east-1a", "us-east-1b", mode="CLUSTER_MULTI_AZ"),
+        DescribeVpcEndpointServices=endpoints(SERVICES, "us-east-1a"),
+    )
+
+    missing = details(plan("prod"))["zones"]
+
+    assert "us-east-1c has no mq.m7g.large" in missing
+    assert "us-east-1b has no com.amazonaws.us-east-1.sts" in missing
+
+
 def test_without_credentials_nothing_more_is_asked(account: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
@@ -237,6 +298,14 @@ def test_the_topic_that_a_stack_has_counts_when_samconfig_names_none(existing: C
     assert details(prod) == {"notices": f"AlarmTopicArn: there is no topic {TOPIC}"}
 
 
+def test_the_features_that_a_stack_has_count_when_samconfig_names_none(existing: Callable[..., Plan]) -> None:
+    assert "there is no feature 'editz'" in details(existing("UPDATE_COMPLETE", Features="editz"))["features"]
+
+
+def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Callable[..., Plan]) -> None:
+    assert CHECKS.keys() <= verdicts(existing("REVIEW_IN_PROGRESS")).keys()
+
+
 @pytest.mark.parametrize(
     ("has", "wants", "part"),
     [
@@ -252,3 +321,24 @@ def test_what_cannot_be_changed_later_fails_for_a_stack_that_exists(
     existing: Callable[..., Plan], has: dict[str, str], wants: dict[str, str], part: str
 ) -> None:
     assert part in details(with_(existing("UPDATE_COMPLETE", **has), **wants))["stack"]
+
+
+@pytest.mark.parametrize(
+    ("has", "wants"),
+    [
+        ({}, {"TimeShardsRead": "32"}),
+        ({"TimeShardsRead": "32", "TimeShardsWritten": "8"}, {"TimeShardsWritten": "32"}),
+        ({"TimeShardsRead": "32", "TimeShardsWritten": "32"}, {"TimeShardsWritten": "8"}),
+    ],
+)
+def test_time_shards_are_read_before_they_are_written(
+    existing: Callable[..., Plan], has: dict[str, str], wants: dict[str, str]
+) -> None:
+    assert verdicts(with_(existing("UPDATE_COMPLETE", **has), **wants))["stack"] == "pass"
+
+
+def test_more_warm_write_units_are_raised_alone(existing: Callable[..., Plan]) -> None:
+    wanted = with_(existing("UPDATE_COMPLETE", WarmWriteUnits="0"), WarmWriteUnits="12000")
+
+    (found,) = [finding for finding in examine(wanted) if finding.check == "stack"]
+    assert (found.verdict, found.detail.partition("; ")[2][:20]) == ("pass", "raise WarmWriteUnits")
