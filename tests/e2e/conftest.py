@@ -77,10 +77,15 @@ class RunningStage:
         """What the stage's emulators ask for."""
         return (self.state_dir / "session-token").read_text()
 
+    @property
+    def status(self) -> Any:
+        """What the stage says of its services."""
+        with urllib.request.urlopen(self.where["status_url"], timeout=10) as answer:
+            return json.load(answer)
+
     def aws(self, service: str, make: Callable[..., Any] = boto3.client) -> Any:
         """A client of an emulator of the stage, ``dynamodb``, ``sqs`` or ``s3``; or what else ``make`` makes."""
-        with urllib.request.urlopen(self.where["status_url"], timeout=10) as answer:
-            urls = [row["url"] for row in json.load(answer)["services"] if service in row["name"].lower()]
+        urls = [row["url"] for row in self.status["services"] if service in row["name"].lower()]
         return make(
             service,
             endpoint_url=urls[0],

@@ -16,7 +16,6 @@ from headrace.core.envelope import Envelope
 from localstage.core.lineage import MOST, lineage
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import RunningStage
-from tests.e2e.test_lifecycle import status
 
 SECONDS = 30.0
 
@@ -25,7 +24,7 @@ class Queues:
     """Direct access to the queues of a stage, which no client has."""
 
     def __init__(self, stage: RunningStage) -> None:
-        urls = {row["name"].split()[0].strip(","): row["url"] for row in status(stage)["services"]}
+        urls = {row["name"].split()[0].strip(","): row["url"] for row in stage.status["services"]}
         secret = json.loads((stage.state_dir / "secrets.json").read_text())["BrokerSecret"]["value"]
         known = json.loads(secret)
         host, port = urls["RabbitMQ"].removeprefix("amqp://").split(":")

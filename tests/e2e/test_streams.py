@@ -21,7 +21,6 @@ from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_dead_letters import Queues
-from tests.e2e.test_lifecycle import status
 from tests.e2e.test_operating import ops
 from tests.e2e.test_rooms import MEMBERS, ok
 from tests.worlds.ski_world import ride
@@ -99,7 +98,7 @@ class Archived:
 
     def working(self) -> int:
         """The batches in persist_events."""
-        return int(status(self._stage)["functions"]["PersistEvents"]["busy"])
+        return int(self._stage.status["functions"]["PersistEvents"]["busy"])
 
     def replay(self, *options: str) -> dict[str, int]:
         """The numbers that the command prints."""

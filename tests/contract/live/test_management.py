@@ -34,7 +34,7 @@ async def test_a_connection_is_described_and_closed(
     connected: Connected,  # noqa: F811 - a fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = manager(connected.gateway.management_url, monkeypatch)
+    made = manager(connected.management_url, monkeypatch)
 
     found = await asyncio.to_thread(made.activity, connected.id)
     assert found is not None
@@ -50,7 +50,7 @@ async def test_a_closed_connection_has_no_activity_and_is_not_closed_again(
     connected: Connected,  # noqa: F811 - a fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = manager(connected.gateway.management_url, monkeypatch)
+    made = manager(connected.management_url, monkeypatch)
 
     assert await asyncio.to_thread(made.activity, UNKNOWN) is None
     assert await asyncio.to_thread(made.close, UNKNOWN) is False

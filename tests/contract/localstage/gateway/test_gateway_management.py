@@ -35,6 +35,7 @@ class Connected:
     """A connection and a management client of its API."""
 
     def __init__(self, gateway: Gateway, socket: aiohttp.ClientWebSocketResponse, functions: FakeFunctions) -> None:
+        self.management_url = gateway.management_url
         self.socket = socket
         self.functions = functions
         self.id: str = functions.of("Open")[-1]["requestContext"]["connectionId"]
