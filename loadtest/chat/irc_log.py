@@ -11,8 +11,8 @@ The forms, as the Ubuntu channel logs have them::
 Only the first form becomes a message. Every line counts under one kind in :class:`Log`.
 
 * **Bytes**: a line is UTF-8, or else Latin-1. Lines end at ``\\n`` alone: control characters belong to the text.
-* **Nicks**: the logger wrote a space after every ``]`` of a nick. The username is the nick as written; the user id is
-  the nick without those spaces, so that the messages, joins and renames of a user agree.
+* **Nicks**: the logger wrote a space after every ``]`` of a nick. The username is the nick without the last of those
+  spaces; the user id is the nick without any of them, so that messages, joins and renames of a user agree.
 * **Time**: the date is in the file's name, times are UTC. The n-th line of a minute gets n milliseconds, so lines keep
   their order, and a log that grew gives its earlier lines the same times. A clock that goes back by more than an hour
   has passed midnight, or noon in a log without hours above 12 (some have a 12-hour clock: 01:00 follows 12:59). A clock
@@ -24,7 +24,6 @@ Only the first form becomes a message. Every line counts under one kind in :clas
 from __future__ import annotations
 
 import re
-import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +31,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from headrace.core.texts import without_controls
 from loadtest.client.chat_events import ChatEvent, iso
 from localstage.client.errors import ClientError
 
@@ -112,11 +112,8 @@ def read_log(path: Path) -> Log:
 
 
 def identifier(name: str) -> str:
-    """``name`` as an id: NFC, without control characters, with a full-width ``#``, at most 128 characters."""
-    if name.isascii() and name.isprintable() and "#" not in name:
-        return name[:128]
-    visible = "".join(char for char in name if unicodedata.category(char) != "Cc")
-    return unicodedata.normalize("NFC", visible).translate(_HASHES)[:128]
+    """``name`` as the platform shows it, with a full-width ``#``, at most 128 characters."""
+    return without_controls(name).translate(_HASHES)[:128]
 
 
 def user_id(nick: str) -> str:
