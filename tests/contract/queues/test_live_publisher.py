@@ -14,7 +14,7 @@ from headrace.core.times import SECOND
 from headrace.queues.names import LIVE_EXCHANGE, SIGNAL_QUEUE, live_queues
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq import publisher as publishing
-from headrace.queues.rabbitmq.publisher import SEND_SECONDS, ChannelKeeper, RabbitLivePublisher
+from headrace.queues.rabbitmq.publisher import SEND_SECONDS, ChannelKeeper, LiveChannel, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from localstage.core.tcp_proxy import TcpProxy
@@ -40,7 +40,7 @@ class Live:
         self.clock = FixedClock(0)
         self.secrets = secrets or MemorySecrets({"arn": GUEST})
         self.publisher = RabbitLivePublisher(
-            ChannelKeeper(settings(url), self.secrets), lambda: self.clock.now() / SECOND
+            ChannelKeeper(LiveChannel, settings(url), self.secrets), lambda: self.clock.now() / SECOND
         )
 
     def publish(self, *bodies: str) -> BrokerUnavailable | None:
@@ -139,7 +139,7 @@ def test_an_unavailable_broker_is_tried_once_per_cooldown(broker: Rabbit) -> Non
     assert live.publisher._keeper.channel is None
     live.clock.advance(COOLDOWN_SECONDS)
     live.publisher = RabbitLivePublisher(
-        ChannelKeeper(settings(broker.url), live.secrets), lambda: live.clock.now() / SECOND
+        ChannelKeeper(LiveChannel, settings(broker.url), live.secrets), lambda: live.clock.now() / SECOND
     )
     assert live.publish("2") is None
     assert taken(broker, 1) == ["2"]

@@ -30,8 +30,8 @@ def live_hook() -> LiveHook:
 def live_publisher() -> LivePublisher:
     """Publishes to the live queues."""
     # Imported here: pika takes 10 ms of CPU, and only environments that publish live copies need it.
-    from headrace.queues.rabbitmq.publisher import ChannelKeeper, RabbitLivePublisher, SpreadLivePublisher
+    from headrace.queues.rabbitmq.publisher import ChannelKeeper, LiveChannel, RabbitLivePublisher, SpreadLivePublisher
 
     settings = BrokerSettings.read()
     orders = [beginning_at(settings, number) for number in range(len(settings.broker_endpoints))]
-    return SpreadLivePublisher([RabbitLivePublisher(ChannelKeeper(each, secrets())) for each in orders])
+    return SpreadLivePublisher([RabbitLivePublisher(ChannelKeeper(LiveChannel, each, secrets())) for each in orders])

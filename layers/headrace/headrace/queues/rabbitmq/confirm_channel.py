@@ -160,7 +160,7 @@ class ConfirmChannel:
             raise _blocked()
         try:
             for message in messages:
-                # Its confirm settles nothing, as a late one of an earlier publish.
+                # Its confirm, if the channel has confirms, settles nothing: as a late one of an earlier publish.
                 self._send(message, LIVE_EXCHANGE, mandatory=False, mode=DeliveryMode.Transient)
             self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
         except PIKA_ERRORS as error:

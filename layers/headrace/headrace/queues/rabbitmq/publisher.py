@@ -14,6 +14,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 from pika.connection import Parameters
 
@@ -34,6 +35,8 @@ from headrace.runtime.breaker import Breaker, BreakerRule, Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
+C = TypeVar("C", bound=ConfirmChannel)
+
 BUDGET_SECONDS = 1.0
 """Longest time that one request may take to publish and confirm its events."""
 FIRST_TRY = 0.6
@@ -42,27 +45,28 @@ AWAY_SECONDS = 60.0
 """How long a publisher stays with another broker after its own has failed."""
 
 
-class ChannelKeeper:
-    """Keeps one channel across invocations, and opens another when it is lost.
+class ChannelKeeper(Generic[C]):
+    """Keeps one channel of class ``kind`` across invocations, and opens another when it is lost.
 
     The first broker of ``settings`` is its own; it goes to the others in turn.
     """
 
-    def __init__(self, settings: BrokerSettings, secrets: Secrets) -> None:
+    def __init__(self, kind: type[C], settings: BrokerSettings, secrets: Secrets) -> None:
+        self._kind = kind
         self._settings = settings
         self._secrets = secrets
         self._first = 0
         """The broker to try first: 0 for its own."""
         self._back_at = math.inf
         """When its own broker is tried again."""
-        self.channel: ConfirmChannel | None = None
+        self.channel: C | None = None
 
     @property
     def has_others(self) -> bool:
         """Whether there are other brokers to go on to."""
         return len(self._settings.broker_endpoints) > 1
 
-    def ready(self, deadline: float, *, for_publish: bool = False) -> ConfirmChannel:
+    def ready(self, deadline: float, *, for_publish: bool = False) -> C:
         """The open channel, or a new one; credentials that the broker refuses are read again, once.
 
         With ``for_publish``, one that was used a moment ago is not looked at: a publish that fails is sent again.
@@ -89,11 +93,11 @@ class ChannelKeeper:
         if self.channel is None:
             credentials(self._secrets, self._settings.broker_secret_arn)
 
-    def _open(self, known: Credentials, deadline: float) -> ConfirmChannel:
+    def _open(self, known: Credentials, deadline: float) -> C:
         settings = beginning_at(self._settings, self._first)
         share = max(0.1, (deadline - time.monotonic()) / sum(map(len, settings.broker_endpoints)))
         hosts: Sequence[Parameters] = endpoints(settings, known, share, settings.broker_heartbeat_seconds)
-        channel = ConfirmChannel.open(hosts, deadline)
+        channel = self._kind.open(hosts, deadline)
         brokers = [number for number, nodes in enumerate(settings.broker_endpoints) for _ in nodes]
         self._stay_with(self._first + brokers[hosts.index(channel.endpoint)])
         return channel
@@ -121,7 +125,7 @@ class RabbitPublisher:
     def __init__(self, settings: BrokerSettings, secrets: Secrets, budget: float = BUDGET_SECONDS) -> None:
         self.budget = budget
         """Seconds for a publish and its confirms."""
-        self._keeper = ChannelKeeper(settings, secrets)
+        self._keeper = ChannelKeeper(ConfirmChannel, settings, secrets)
         self.confirm_seconds = 0.0
 
     def live_publisher(self) -> RabbitLivePublisher:
@@ -198,7 +202,7 @@ SEND_SECONDS = 0.1
 class RabbitLivePublisher:
     """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ. Not thread-safe."""
 
-    def __init__(self, keeper: ChannelKeeper, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, keeper: ChannelKeeper[Any], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._keeper = keeper
         self._cooldown = Cooldown(monotonic)
         self._has_failed = False
@@ -239,3 +243,11 @@ class SpreadLivePublisher:
             publisher = self._publishers[number % len(self._publishers)]
             failure = publisher.publish([each for each in messages if each.routing_key == queue]) or failure
         return failure
+
+
+class LiveChannel(ConfirmChannel):
+    """A channel without confirms."""
+
+    def _on_channel(self, channel: Any) -> None:
+        channel.add_on_close_callback(self._on_closed)
+        self._ready = True
