@@ -76,7 +76,7 @@ def test_a_deletion_whose_worker_is_killed_before_it_is_applied_holds_when_its_m
         (item,) = until(shown, bool, 60)
         kill = CrashRecord(message["messageId"], "UpdateItem", most=1)
         harness.services.dynamodb.fault = kill
-        api.delete(f"{path}/{quote(item['key'], safe='')}", {})
+        api.change("DELETE", f"{path}/{quote(item['key'], safe='')}", {})
         until(lambda: kill.killed, bool, 60)
         api.post(path, message)
         until(lambda: shown()[0], lambda item: "deletedAt" in item, 120)
