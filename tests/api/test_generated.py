@@ -1,10 +1,14 @@
-"""Frames that are made from the AsyncAPI document, sent to a whole stage."""
+"""Requests and frames that are made from the API documents, sent to a whole stage."""
 
 from __future__ import annotations
 
 import json
 import string
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +21,9 @@ from schemathesis import GenerationMode
 from loadtest.client.websocket import WebSocket
 from tests.api.conftest import CASES, Report
 from tests.e2e.conftest import RunningStage
-from tests.worlds.reference import WEBSOCKET
+from tests.worlds.reference import HTTP, WEBSOCKET
 from tools.api_reference import asyncapi
+from tools.api_reference.access import SCOPES
 from tools.api_reference.recording import USERS
 
 SCHEMAS = WEBSOCKET["components"]["schemas"]
@@ -30,7 +35,14 @@ ACTIONS = [name for name, each in WEBSOCKET["operations"].items() if "reply" in 
 SENDERS = ("alice", "producer")
 SHORT = 8
 """Frames for an action in the short form."""
-LONGEST = 3600
+CALLERS = {"producer": list(SCOPES), "alice": [scope for scope in SCOPES if scope != "events:write"]}
+"""A trusted producer, and a user, with all other scopes."""
+OPERATIONS = sum(len(methods) for methods in HTTP["paths"].values())
+SHORT_HTTP = 3
+"""Requests for an operation in the short form."""
+SAME = ("--phases", "examples,fuzzing", "--generation-deterministic", "--seed", "1")
+"""Of the short form: the same requests every time."""
+LONGEST = 5400
 FRAME_BYTES = 32 * 1024
 FAULTS = {"internal", "unavailable"}
 """Codes of a 5xx."""
@@ -101,6 +113,22 @@ def speaker(stage: RunningStage) -> Iterator[Speaker]:
     found.close()
 
 
+def test_every_answer_to_a_request_has_a_documented_status_and_form(
+    stage: RunningStage, report: Report, tmp_path: Path
+) -> None:
+    """Also: no answer has a status of 500 or more, and what the schemas do not allow is refused."""
+    with ThreadPoolExecutor() as pool:
+        runs = {user: pool.submit(requested, stage, user, tmp_path / user) for user in CALLERS}
+
+    for user, run in runs.items():
+        found = run.result()
+        cases = found["test_cases"]
+        report(f"HTTP as {user}: {cases['generated']} requests, {cases['unique_failures']} wrong, seed {found['seed']}")
+        assert found["complete"]
+        assert found["operations"]["tested"] == OPERATIONS
+        assert cases["generated"] >= max(CASES // len(CALLERS), OPERATIONS)
+
+
 def test_every_answer_to_a_valid_frame_is_documented(speaker: Speaker, report: Report) -> None:
     for action in ACTIONS:
         play(speaker, frames(action, GenerationMode.POSITIVE), len(ACTIONS))
@@ -127,6 +155,26 @@ def test_every_answer_to_any_text_is_documented(speaker: Speaker, report: Report
     play(speaker, anything.map(json.dumps) | texts, 1)
 
     finish(speaker, report, "arbitrary")
+
+
+def requested(stage: RunningStage, user: str, folder: Path) -> dict[str, Any]:
+    """The report of a run of schemathesis as ``user``; fails with its output if it found anything."""
+    document, result = folder / "openapi.json", folder / "report.json"
+    folder.mkdir()
+    document.write_text(json.dumps(HTTP))
+    token = stage.token(user, *CALLERS[user])
+    each = CASES // len(CALLERS) // OPERATIONS + 1 if CASES else SHORT_HTTP
+    length = ("--generation-database", "none") if CASES else SAME
+    command = [
+        *(Path(sys.executable).with_name("st"), "--config-file", Path(__file__).with_name("schemathesis.toml")),
+        *("run", document, "--url", stage.where["http_url"], "--header", f"Authorization: Bearer {token}"),
+        *("--max-examples", each, "--continue-on-failure", "--no-color", "--warnings", "off"),
+        *("--report", "json", "--report-json-path", result, *length),
+    ]
+    run = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=LONGEST)
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-5_000:]
+    found: dict[str, Any] = json.loads(result.read_text())
+    return found
 
 
 def frames(action: str, mode: GenerationMode) -> st.SearchStrategy[str]:
