@@ -25,5 +25,5 @@ def refusal(host: str | None, origin: str | None, site: str | None) -> str:
     if origin is not None and origin.lower() != f"http://{host.lower()}":
         return f"Origin: {origin!r} is another page; allowed: none, or http://{host}"
     if site not in (None, "none", "same-origin"):
-        return f"Sec-Fetch-Site: {site!r} is a request of another page; allowed: same-origin, none: open it by itself"
+        return f"Sec-Fetch-Site: {site!r} is a request of another page; allowed: same-origin, none: type its address"
     return ""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headrace.api.rates.sliding_window import Limit, SlidingWindow
 from headrace_client import NotAccepted, Sender, SendSettings, Unavailable
 from headrace_client.pace import LONGEST_RETRY_AFTER, Pace
+from headrace_client.sending import with_click_id
 from tests.worlds.senders import message
 
 LATER = {"error": {"code": "rate_limited", "message": "later", "retryAfter": 3}}
@@ -230,3 +231,13 @@ def test_rates_and_pauses_stay_within_their_bounds(
             assert before <= pace.rate <= before + settings.increase
         assert settings.lowest_rate <= pace.rate <= settings.highest_rate
         assert pace.batch_size() >= 1
+
+
+@pytest.mark.parametrize("named", [{"messageId": "m"}, {"clickId": "c"}, {"timestamp": 1}, {"clickedAt": "t"}])
+def test_a_click_with_an_id_or_a_time_under_either_name_is_sent_as_it_is(named: dict[str, Any]) -> None:
+    click = {"adId": "a", "adType": "banner"}
+
+    assert with_click_id({**click, **named}) == {**click, **named}
+    made = with_click_id({**click, **dict.fromkeys(named)})
+    assert made.keys() == {*click, "clickId", "timestamp"}
+    assert all(made.values())

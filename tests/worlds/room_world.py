@@ -116,8 +116,7 @@ class RoomWorld:
         return routes_of("manage_rooms")
 
     def invitation_routes(self) -> Handler:
-        """manage_invitations, of a stage that has invitations."""
-        raise NotImplementedError
+        return self.routes  # without invitations, a stage has no others
 
     def request(
         self,

@@ -70,9 +70,8 @@ class AsyncHeadrace(Operations):
         rides, clicks = (partial(self._http.batch, path) for path in ("/lift-rides/batch", "/clicks/batch"))
         self._senders = {
             "messages": Sender(self._http, settings),
-            "rides": Sender(
-                self._http, settings, post=rides, identify=lambda ride: ride
-            ),  # its fields are its identity
+            # The fields of a ride are its identity.
+            "rides": Sender(self._http, settings, post=rides, identify=lambda ride: ride),
             "clicks": Sender(self._http, settings, post=clicks, identify=with_click_id),
         }
 

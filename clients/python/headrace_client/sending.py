@@ -96,13 +96,15 @@ def with_id_and_time(event: Event, id_field: str = "messageId") -> Event:
     return {id_field: uuid7(now, chance), "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **event}
 
 
+CLICK_NAMES = ("clickId", "messageId", "clickedAt", "timestamp")
+"""The names of a click's id and of its time: both have a second one, as in other click pipelines."""
+
+
 def with_click_id(click: Event) -> Event:
     """``click``, with a new id and a time if it has neither. With one of them, or both, it is the same click again."""
-    has_time = click.get("clickedAt") is not None or click.get("timestamp") is not None
-    if has_time or click.get("clickId") is not None:
+    if any(click.get(name) is not None for name in CLICK_NAMES):
         return click
-    made = with_id_and_time({}, "clickId")
-    return {**click, "clickId": made["clickId"], "clickedAt": made["timestamp"]}
+    return with_id_and_time({name: value for name, value in click.items() if name not in CLICK_NAMES}, "clickId")
 
 
 Step = float | list[Event]

@@ -137,11 +137,12 @@ export class Headrace {
    */
   sendMany<K extends Kind>(kind: K, events: Iterable<OfKind<K>>): Promise<SentEvent<OfKind<K>>[]> {
     const identified = (event: any) => {
-      if (kind === "rides" || (event.clickId ?? event.clickedAt ?? event.timestamp) !== undefined) {
+      const { clickId, messageId, clickedAt: at, timestamp, ...rest } = event;
+      if (kind === "rides" || (clickId ?? messageId ?? at ?? timestamp ?? null) !== null) {
         return event;
       }
       const clickedAt = new Date(Date.now() + this.#connection.offset).toISOString();
-      return { ...event, clickId: this.newId(), clickedAt };
+      return { ...rest, clickId: this.newId(), clickedAt };
     };
     return this.#senders[kind].sendAll(Array.from(events, identified));
   }

@@ -16,7 +16,7 @@ from tools.api_reference import routes
 KNOWN = {"room_id", "user_id", "member_id", "created_by", "stream", "key", "id", "confirm"}
 """Fields that name what is there already, which older versions may have accepted."""
 ANY_TEXT = {"message", "data", "token", "wait_time"}
-"""Fields that may have any text, and those that nobody sees."""
+"""Fields that may have any text, and those that are not shown."""
 
 
 def models(base: type[BaseModel] = EventModel) -> Iterator[type[BaseModel]]:

@@ -213,3 +213,19 @@ test("a token is kept until shortly before it expires", async () => {
   await request();
   assert.equal(asked, 2);
 });
+
+test("a click with an id or a time under either name is sent as it is, and another gets both", async () => {
+  const sent = [];
+  const fetch = async (_url, init) => {
+    const { events } = JSON.parse(init.body);
+    sent.push(...events);
+    return new Response(JSON.stringify({ results: events.map(() => ({ lane: "main" })) }), { status: 202 });
+  };
+  const named = [{ messageId: "m" }, { clickId: "c" }, { timestamp: 1 }, { clickedAt: "t" }];
+  const clicks = [...named, { messageId: null, timestamp: null }].map((names) => ({ adId: "a", adType: "banner", ...names }));
+  const sending = new FakeServer().client({ fetch }).sendMany("clicks", clicks);
+  await pass(1_000, 100);
+  assert.equal((await sending).length, 5);
+  assert.deepEqual(sent.slice(0, 4), clicks.slice(0, 4));
+  assert.deepEqual(Object.keys(sent[4]).sort(), ["adId", "adType", "clickId", "clickedAt"]);
+});

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 from headrace.core.errors import BrokerUnavailable
+from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.queues.ports import QueueDepth
@@ -33,9 +33,6 @@ from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.stream import MESSAGE
-
-if TYPE_CHECKING:
-    from headrace.delivery.backlog import BacklogReports
 
 DEPTH_SECONDS = 1.0
 """The timeout of a connection that asks for the depth of a queue."""
@@ -70,9 +67,6 @@ def backlog_reports() -> BacklogReports | None:
     """Tells senders how long events wait; ``None`` if there is no limit on that."""
     if not RateSettings.read().backlog_seconds:
         return None
-    # Imported here: most stages have no limit.
-    from headrace.delivery.backlog import BacklogReports, SharedWaits
-
     return BacklogReports(SharedWaits(separate_cache(), clock()), _waiting)
 
 

@@ -55,6 +55,8 @@ def visible(value: str, most: int, without: str = "") -> str:
 
 def without_controls(value: str) -> str:
     """``value`` in NFC without what no visible text has, for names that others give; it may be empty."""
+    if value.isascii() and value.isprintable():
+        return value.strip(" ")
     kept = (each for each in value if unicodedata.category(each) not in _CONTROLS and each not in _DIRECTIONS)
     return _trimmed(unicodedata.normalize("NFC", "".join(kept)))
 

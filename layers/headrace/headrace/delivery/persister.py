@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -23,15 +23,13 @@ from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrott
 from headrace.core.stream import Reason
 from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule
+from headrace.delivery.backlog import BacklogReports
 from headrace.delivery.records import ATTEMPTS, UNKNOWN_STREAM, Record
 from headrace.delivery.row_writer import Failed, RowWriter
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.queues.sqs import BASE64, ENCODING, fits
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
-
-if TYPE_CHECKING:
-    from headrace.delivery.backlog import BacklogReports
 
 TRY_MARGIN = 12.0
 """No attempt begins later than this before the deadline, in seconds: a call to a silent service may take as long."""

@@ -175,7 +175,7 @@ def _close(services: UserConnections, request: Request[Any, None, None], user_id
     tried = closed = 0
     while tried < len(ids) and request.seconds_left > SECONDS_LEFT:
         results = services.parallel.map(close, ids[tried : tried + CONNECTIONS])
-        for failure in (each for each in results if isinstance(each, Unavailable)):
+        if failure := next((each for each in results if isinstance(each, Unavailable)), None):
             raise failure
         closed += results.count(True)
         tried += CONNECTIONS
