@@ -51,7 +51,7 @@ def store(url: str, parallel: int) -> Write:
     from headrace.runtime.breaker import BreakerRule
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
     from headrace.storage.ports import GuardedStore
-    from headrace.streams.chat.messages.shards import MessageStore
+    from headrace.streams.chat.messages.dynamodb import MessageStore
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
     messages = MessageStore(GuardedStore(DynamoStore(writing_client(parallel), parallel), BreakerRule()))

@@ -43,7 +43,7 @@ def fill(table: str, key: tuple[str, str], rows: Iterable[Row]) -> None:
     """Write many rows as persist_events does, 5,000 at a time."""
     from headrace.core.collections import parts
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-    from headrace.streams.chat.messages.shards import MessageStore
+    from headrace.streams.chat.messages.dynamodb import MessageStore
 
     store = MessageStore(DynamoStore(writing_client(), 8, 60))
     for batch in parts(rows, 5_000):

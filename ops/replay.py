@@ -16,8 +16,7 @@ from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import SECOND, Clock, SystemClock
 from headrace.features.archive.bucket import NEW, Line, Newest, folder_of, unpack
 from headrace.runtime.aws import client
-from headrace.storage.ports import Objects
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects, S3Objects
 from localstage.client.running_stage import stage_file
 from localstage.core.errors import StageError
 from localstage.core.statefile import StateFile

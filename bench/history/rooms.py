@@ -37,9 +37,10 @@ class RoomAccesses:
 
     def __init__(self, sizes: list[int]) -> None:
         from headrace.runtime.aws import client as lean
+        from headrace.streams.chat.rooms.access import RoomAccess
         from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
         from headrace.streams.chat.rooms.memberships import Change, membership_event
-        from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
+        from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)

@@ -43,7 +43,9 @@ from headrace.live.connections import connection_row, subscription_row
 from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.messages.dynamodb import DynamoMessages
+from headrace.storage.dynamodb.readers import DynamoReader
+from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
+from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.consent import Invitation
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.memberships import Change, membership_event
@@ -155,7 +157,8 @@ class World:
         room = RoomSources(
             self.rooms,
             self.memberships,
-            messages,
+            MessageReader(DynamoReader(self.dynamodb)),
+            "EMessages",
             lambda seen: [partial(files_of_room, self.attachments, seen)],
             self.clock,
         )
@@ -199,7 +202,7 @@ class World:
             self.exporter.run(ExportTask(**json.loads(encode(asdict(each)))), lambda left=left: next(left))
 
     def table(self, name: str) -> DynamoTable:
-        return (DynamoMessages if name.startswith("EMessages") else DynamoTable)(self.dynamodb, name, "rows")
+        return (DynamoMessageTable if name.startswith("EMessages") else DynamoTable)(self.dynamodb, name, "rows")
 
     def rows(self, table: str) -> list[Item]:
         return list(self.table(table).scan_all())

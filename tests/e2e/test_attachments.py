@@ -9,9 +9,8 @@ from urllib.request import Request, urlopen
 
 from tests.e2e.clients import Client, unique, until
 from tests.e2e.conftest import RunningStage
-from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_live import Subscriber
-from tests.e2e.test_rooms import ok
+from tests.e2e.test_rooms import ok, path, posted, shown
 from tests.fakes.files import PNG
 
 

@@ -18,9 +18,8 @@ from headrace.core.times import iso, micros_of
 from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_attachments import files, uploaded
-from tests.e2e.test_changes import path, posted
 from tests.e2e.test_dead_letters import Queues
-from tests.e2e.test_rooms import MEMBERS, bring, ok
+from tests.e2e.test_rooms import MEMBERS, bring, ok, path, posted
 from tests.worlds.senders import CHAT
 
 PATIENCE = 100.0

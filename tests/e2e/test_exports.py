@@ -14,8 +14,7 @@ import pytest
 from headrace.storage.dynamodb.client import from_wire
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import RunningStage
-from tests.e2e.test_changes import path, posted
-from tests.e2e.test_rooms import MEMBERS, bring, ok
+from tests.e2e.test_rooms import MEMBERS, bring, ok, path, posted
 
 
 def rows_naming(stage: RunningStage, *people: str) -> list[dict[str, Any]]:

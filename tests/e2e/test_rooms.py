@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.e2e.clients import Client, message, unique
+from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import RunningStage
 
 MEMBERS = {"kind": "members"}
@@ -35,6 +35,29 @@ def bring(owner: Client, room: str, user: Client) -> Any:
 def send(client: Client, room: str, **more: Any) -> tuple[int, Any]:
     status, body, _ = client.http("POST", "/messages/batch", {"events": [message(room, **more)]})
     return status, body
+
+
+def path(item: dict[str, Any], more: str = "") -> str:
+    return f"/rooms/{item['roomId']}/messages/{quote(item['key'], safe='')}{more}"
+
+
+def posted(client: Client, room: str, text: str, **more: Any) -> dict[str, Any]:
+    """A message that ``client`` sent, as it is in the history."""
+    assert send(client, room, message=text, **more)[0] == 202
+    found = until(lambda: client.wait_for(room, 1), lambda items: [each for each in items if each["message"] == text])
+    item: dict[str, Any] = next(each for each in found if each["message"] == text)
+    return item
+
+
+def shown(client: Client, item: dict[str, Any], name: str) -> dict[str, Any]:
+    """The message in its room's history, once it has the field ``name``."""
+
+    def found() -> dict[str, Any]:
+        (only,) = [each for each in client.room(item["roomId"]) if each["key"] == item["key"]]
+        return only
+
+    changed: dict[str, Any] = until(found, lambda each: name in each)
+    return changed
 
 
 def test_a_user_may_write_from_their_join_until_their_leave(alice: Client, bob: Client) -> None:

@@ -19,10 +19,9 @@ from localstage.core.statefile import StateFile
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
-from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_dead_letters import Queues
 from tests.e2e.test_operating import ops
-from tests.e2e.test_rooms import MEMBERS, ok
+from tests.e2e.test_rooms import MEMBERS, ok, path, posted, shown
 from tests.worlds.ski_world import ride
 
 TARGET = f"arn:aws:sqs:us-east-1:{ACCOUNT}:told.fifo"

@@ -17,7 +17,7 @@ from loadtest.client.stage_template import write_template
 from tests.contract.http_server import OK, HttpServer, Received, status
 from tests.e2e.clients import PATIENCE, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
-from tests.e2e.test_changes import posted
+from tests.e2e.test_rooms import posted
 
 TABLE = "headrace-local-WebhooksTable"
 SHORT = [("WEBHOOK_OFF_PAUSE_SECONDS: 1800", "WEBHOOK_OFF_PAUSE_SECONDS: 1")]

@@ -11,18 +11,8 @@ from typing import Any
 from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, check
 from headrace.core.times import Clock, SystemClock
-from headrace.storage.ports import (
-    EXISTS,
-    EXPIRES,
-    Columns,
-    Key,
-    Outcome,
-    Query,
-    RangeQuery,
-    Rows,
-    Table,
-    one_of_each,
-)
+from headrace.storage.ports import EXISTS, Key, Outcome, Table, one_of_each
+from headrace.storage.reading import EXPIRES, Columns, Query, RangeQuery, Rows
 from headrace.storage.redis import milliseconds
 
 

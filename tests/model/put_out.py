@@ -19,7 +19,7 @@ from unittest.mock import patch
 from headrace.core.errors import HeadraceError, StoreUnavailable
 from headrace.core.times import iso
 from headrace.features.invitations import consent
-from headrace.streams.chat.rooms.rooms import RoomAccess, effective_role
+from headrace.streams.chat.rooms.access import RoomAccess, effective_role
 from tests.fakes.clock import FixedClock
 from tests.worlds.room_world import GROUP, OLD, TRUSTED, caller
 from tests.worlds.whole_room_world import WholeRoomWorld

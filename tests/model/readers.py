@@ -22,7 +22,7 @@ from headrace.features.tell.told import tells
 from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
 from headrace.features.unread.walks import Walks
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.messages.dynamodb import DynamoMessages
+from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.requests import MessagePath
@@ -97,14 +97,15 @@ class Readers:
 
     def _export(self, items: list[dict[str, Any]]) -> None:
         """The messages of an export of the room by its owner, and of one of each user."""
-        world, client = self._world, _Client(self._world)
-        rooms = DynamoMessages(client, TABLE.table, "messages")
-        room = RoomSources(world.rooms, world.memberships, rooms, lambda _seen: [], world.clock)
+        world = self._world
+        reader = MessageReader(MemoryReader(world.write_path.store.rows))
+        room = RoomSources(world.rooms, world.memberships, reader, TABLE.table, lambda _seen: [], world.clock)
         found = room.of(Task(OF_A_ROOM, ROOM, "alice", ""))
         assert found is not None
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
+        rooms = DynamoMessageTable(_Client(world), TABLE.table, "messages")
         user = UserSources(rooms, rooms, rooms, rooms, lambda _user, _skier: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))

@@ -13,8 +13,9 @@ from headrace.core.caller import Caller
 from headrace.core.room_shards import stored
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change, membership_event
-from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import live_hook

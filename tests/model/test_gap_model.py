@@ -20,11 +20,13 @@ from headrace.core.items import Item
 from headrace.core.room_shards import stored
 from headrace.core.times import SECOND
 from headrace.live import frames
-from headrace.storage.ports import Failure, RangeQuery, Rows, Table
+from headrace.storage.ports import Failure, Table
+from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import mark_late, parse_position, position
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import item_of
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock

@@ -21,7 +21,7 @@ from headrace.core.times import SECOND
 from headrace.delivery import row_writer
 from headrace.live.connections import SubscriberHints
 from headrace.queues.ports import Outgoing
-from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since

@@ -15,7 +15,7 @@ from headrace.features.unread.conversations import (
 )
 from headrace.features.unread.read_marks import ReadMarkBody, mark_read
 from headrace.features.unread.walks import Walks
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import ActivityHook
 from headrace.streams.chat.rooms.channels import Channels

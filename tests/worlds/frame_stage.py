@@ -14,12 +14,13 @@ from headrace.core.times import SECOND, iso
 from headrace.live.connections import SubscriberHints, Subscription
 from headrace.live.presence import LastChecks
 from headrace.live.shares import Shares
-from headrace.storage.ports import RangeQuery, Rows, Table
+from headrace.storage.ports import Table
+from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag
 from headrace.streams.chat.messages.room_log import Batch, LoggedFrame
-from headrace.streams.chat.rooms.rooms import RoomAccess
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.stream import item_of
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryReader

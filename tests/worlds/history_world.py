@@ -15,8 +15,8 @@ from headrace.core.errors import Forbidden
 from headrace.core.json import encode_object
 from headrace.core.times import Interval
 from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.rooms.access import RoomAccess, not_in_room
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 

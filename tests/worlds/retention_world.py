@@ -15,12 +15,13 @@ from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.delivery.row_writer import Hooks
 from headrace.features.replies.routes import list_replies
 from headrace.stage.registry import subject_of
-from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.requests import MessagePath
-from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
+from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog

@@ -11,13 +11,15 @@ from headrace.api.router import Api, Handler, Route, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.connections import SubscriberHints
-from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
+from headrace.streams.chat.messages.check import MessageCheck
+from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.messages.room_log import restart
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.consent import Consent, Invitation
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
-from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess, RoomKind
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomKind
 from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock

@@ -21,7 +21,8 @@ from headrace.features.ski.resorts import SeasonGate
 from headrace.features.ski.routes import SkiServices
 from headrace.features.ski.stream import SKI
 from headrace.queues import names
-from headrace.storage.ports import Columns, Failure, Query, RangeQuery, Rows, Table
+from headrace.storage.ports import Failure, Table
+from headrace.storage.reading import Columns, Query, RangeQuery, Rows
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.ski import MemoryDayCounts, MemoryResorts

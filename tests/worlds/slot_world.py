@@ -16,7 +16,7 @@ from headrace.features.analytics.late_events import mark
 from headrace.features.analytics.requests import WindowRequest
 from headrace.features.analytics.scanner import Scanner
 from headrace.features.analytics.windows import Analytics
-from headrace.storage.ports import Columns, Query
+from headrace.storage.reading import Columns, Query
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
 from tests.worlds.functions import routes_of

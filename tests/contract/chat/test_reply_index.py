@@ -14,8 +14,8 @@ from headrace.core.times import Interval, iso
 from headrace.features.replies.field import thread
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.chat.messages.dynamodb import DynamoMessages
+from headrace.storage.reading import RangeQuery, RangeReader
+from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.stream import REPLY_INDEX, THREAD
 from tests.contract.tables import described, index, made
@@ -56,7 +56,7 @@ def reader(request: pytest.FixtureRequest) -> RangeReader:
         return MessageReader(MemoryReader(lambda _: [stored(each) for each in ROWS]))
     request.getfixturevalue("table")
     dynamodb = client("dynamodb")
-    messages = DynamoMessages(dynamodb, TABLE, "messages")
+    messages = DynamoMessageTable(dynamodb, TABLE, "messages")
     for each in ROWS:
         messages.put(each)
     return MessageReader(DynamoReader(dynamodb))

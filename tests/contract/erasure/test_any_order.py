@@ -28,8 +28,8 @@ from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Store
-from headrace.streams.chat.messages.gate import MessageCheck
-from headrace.streams.chat.messages.shards import MessageStore
+from headrace.streams.chat.messages.check import MessageCheck
+from headrace.streams.chat.messages.dynamodb import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import MESSAGE
 from ops.copy_rows import put_if_absent

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
-from headrace.storage.ports import ColumnReader, Query
+from headrace.storage.reading import ColumnReader, Query
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryColumns

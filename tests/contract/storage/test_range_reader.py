@@ -11,7 +11,7 @@ import pytest
 from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.storage.reading import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryReader

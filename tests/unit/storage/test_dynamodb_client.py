@@ -19,7 +19,8 @@ from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, from_wire, to_wire
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
-from headrace.storage.ports import Query, RangeQuery, Table
+from headrace.storage.ports import Table
+from headrace.storage.reading import Query, RangeQuery
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import Room
 from tests.fakes.clock import FixedClock

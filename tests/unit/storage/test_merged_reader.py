@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.storage.merged_reader import MergedReader
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery, Rows
 from tests.fakes.storage import MemoryReader
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), unique_by=lambda pair: pair[1], max_size=30)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from headrace.live.presence import LastChecks
 from headrace.runtime.settings import RoomSettings
+from headrace.services.access import access
 from headrace.services.connections import connections, subscriber_hints
 from headrace.services.messages import room_log
-from headrace.services.rooms import access, memberships, rooms
+from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import cache, cursors, rate_limiter, separate_cache
 from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.stream import MESSAGE

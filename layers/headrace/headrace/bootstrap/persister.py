@@ -27,10 +27,10 @@ from headrace.stage.chosen import FEATURES, made, parts
 from headrace.stage.registry import STREAMS, erased, late
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
-from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.check import MessageCheck
+from headrace.streams.chat.messages.dynamodb import MessageStore
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook
 from headrace.streams.chat.messages.known import KnownMessages
-from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.stream import MESSAGE
 

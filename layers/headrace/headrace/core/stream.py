@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -268,3 +269,9 @@ Before rows are stored, a hook checks and changes them: a row with a reason is n
 follows, such as a live copy, an invalidated cache or a count: a reason sends the event to the retry queue, where it is
 stored and hooked again. Return reasons only for work that answers depend on; report what is best effort.
 """
+
+
+def built_later(build: Callable[[], Hook]) -> Hook:
+    """A hook that is built when it gets its first rows, so that an environment without such rows loads none of it."""
+    built = functools.cache(build)
+    return lambda items: built()(items)

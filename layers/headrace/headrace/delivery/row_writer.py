@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -176,12 +175,6 @@ class RowWriter:
                 if reason is not None:
                     failed.append(Failed(index, event, reason))
         return failed
-
-
-def built_later(build: Callable[[], Hook]) -> Hook:
-    """A hook that is built when it gets its first rows, so that an environment without such rows loads none of it."""
-    built = functools.cache(build)
-    return lambda items: built()(items)
 
 
 def _stored(parsed: Mapping[int, Record], rows: Sequence[_Placed], failed: Sequence[Failed]) -> Mapping[str, int]:

@@ -7,7 +7,7 @@ import functools
 from headrace.runtime.settings import RoomSettings
 from headrace.services.shared import dynamodb, impatient
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
+from headrace.streams.chat.rooms.rooms import CachedRooms
 
 
 @functools.cache
@@ -19,12 +19,6 @@ def rooms() -> CachedRooms:
 @functools.cache
 def memberships() -> DynamoMemberships:
     return DynamoMemberships(dynamodb(), RoomSettings.read().memberships_table)
-
-
-@functools.cache
-def access() -> RoomAccess:
-    """Decides who may read and write."""
-    return RoomAccess(rooms(), memberships())
 
 
 @functools.cache

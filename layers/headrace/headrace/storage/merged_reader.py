@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.storage.reading import RangeQuery, RangeReader, Rows
 
 
 @dataclass(frozen=True)
 class MergedReader:
-    """A :class:`~headrace.storage.ports.RangeReader` over ``partitions(value)`` of the value that a query names.
+    """A :class:`~headrace.storage.reading.RangeReader` over ``partitions(value)`` of the value that a query names.
 
     Sort keys are unique, so a position is a sort key alone. A query's ``start`` and the ``more`` of a result contain
     only that; ``start_key`` completes it to the attributes of a key. All partitions are read at the same time, each for

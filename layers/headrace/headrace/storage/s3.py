@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from headrace.core.errors import StoreUnavailable
@@ -16,8 +16,36 @@ _PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - frozenset('"%\\')
 _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict")
 
 
+class Objects(Protocol):
+    """Objects by name. Every method may raise StoreUnavailable."""
+
+    def names(self, prefix: str) -> Iterator[str]:
+        """All names that begin with ``prefix``, in their order."""
+
+    def dated_names(self, prefix: str, after: str = "") -> Iterator[tuple[str, datetime]]:
+        """As :meth:`names`, those that follow ``after``, with the time at which each object was written."""
+
+    def read(self, name: str) -> bytes:
+        """An object that exists."""
+
+    def write(self, name: str, body: bytes) -> None:
+        """Write an object, also over another one."""
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if it exists."""
+
+    def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
+        """A link that anybody can open for so many seconds.
+
+        Browsers save the object as ``shown``, or show it with ``is_inline``.
+        """
+
+    def lock(self, name: str, seconds: int) -> bool:
+        """Make an object that is not there, or is older than ``seconds``. Of concurrent callers one succeeds."""
+
+
 class S3Objects:
-    """The :class:`~headrace.storage.ports.Objects` of one bucket. A link has the rights of ``client``."""
+    """The :class:`Objects` of one bucket. A link has the rights of ``client``."""
 
     def __init__(self, client: AwsClient, bucket: str) -> None:
         self._client = client

@@ -12,7 +12,7 @@ from headrace.api.paging.newest_page_cache import ROWS, NewestPageCache, newest_
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.live.connections import NONE, live_marker
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import live_hook

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.api.paging.range_walk import SPANS_LIMIT, ReadBudget, ranges, read_page, spans_of
 from headrace.core.times import Interval
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery, Rows
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import at, row
 

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.core import times
 from headrace.features.analytics import windows
 from headrace.features.analytics.time_slots import Span
-from headrace.storage.ports import Query
+from headrace.storage.reading import Query
 from tests.worlds.slot_world import NOW, reads, total, watched, world_with
 
 OPEN_QUERY = {"from": times.iso(NOW - 21_500_000), "to": times.iso(NOW + times.HOUR)}

@@ -10,14 +10,14 @@ import pytest
 from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import ConnectionLost, InvalidEvent, PoisonRecord, StoreUnavailable
-from headrace.delivery.row_writer import built_later
+from headrace.core.stream import built_later
 from headrace.features.edits.change import KIND as CHANGE
 from headrace.features.operations import probes
 from headrace.features.operations.probe import PROBE, probe
 from headrace.features.operations.probes import WATCH_SECONDS, Prober, ProbeReader, ProbeRun
 from headrace.queues.names import persist_queues
 from headrace.stage import chosen
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.queues import MemoryPublisher
 from tests.fakes.storage import MemoryReader

@@ -19,7 +19,8 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import newest_page
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import report
-from headrace.storage.ports import Cache, Rows
+from headrace.storage.ports import Cache
+from headrace.storage.reading import Rows
 
 if TYPE_CHECKING:
     # Functions that store messages use only the key of a page; they load no cryptography for cursors.

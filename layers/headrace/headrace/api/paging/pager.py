@@ -12,7 +12,7 @@ from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.json import encode, encoded_list
-from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.storage.reading import RangeQuery, RangeReader, Rows
 
 if TYPE_CHECKING:
     from headrace.api.router import Request

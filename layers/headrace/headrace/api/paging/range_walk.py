@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from headrace.core.times import Interval, micros_of
-from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.storage.reading import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8
 """Ranges that are read in parallel at most, once the first ones turn out to have few rows."""

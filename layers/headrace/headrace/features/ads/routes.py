@@ -35,7 +35,7 @@ from headrace.features.analytics.windows import Analytics, deadline
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import cursors, range_reader
 from headrace.storage.merged_reader import MergedReader
-from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.storage.reading import RangeQuery, RangeReader
 
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""

@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 from headrace.core.keys import TIME_LENGTH
 from headrace.features.analytics.counter import HyperLogLog, IdCounter
 from headrace.features.analytics.time_slots import HOUR, LENGTHS, MINUTE, Slot, start_of
-from headrace.storage.ports import Columns
+from headrace.storage.reading import Columns
 
 POINT_STEPS = (MINUTE, HOUR)
 """Longer slots list the counts of these steps, so that a series needs no shorter slots."""

@@ -11,7 +11,7 @@ from headrace.features.analytics.windows import Analytics
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import cache, clock
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
-from headrace.storage.ports import ColumnReader
+from headrace.storage.reading import ColumnReader
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import AnalyticsDimensions, Stream
 from headrace.features.analytics.aggregate import Aggregate
 from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, Span
-from headrace.storage.ports import Query
+from headrace.storage.reading import Query
 
 DEFAULT_TOP, TOP_LIMIT = 10, 10_000
 SERIES_STEPS = (MINUTE, HOUR, DAY)

@@ -14,7 +14,7 @@ from headrace.core.times import Clock
 from headrace.features.analytics.aggregate import Aggregate, StepCounter
 from headrace.features.analytics.requests import Scope
 from headrace.features.analytics.time_slots import Span
-from headrace.storage.ports import ColumnReader, Query
+from headrace.storage.reading import ColumnReader, Query
 
 _TOO_MANY = "the window has more events than one request can read; try again, and it continues where it stopped"
 PARALLEL_READS = 8

@@ -19,7 +19,7 @@ from headrace.runtime.threads import Parallel
 from headrace.stage import registry
 from headrace.stage.registry import subject_of
 from headrace.storage.dynamodb.client import from_wire
-from headrace.storage.ports import Objects
+from headrace.storage.s3 import Objects
 from headrace.streams.chat.stream import CHAT
 
 AT_ONCE = 8

@@ -18,7 +18,7 @@ from headrace.core.json import encode_ascii
 from headrace.core.people import Progress, Step, Target
 from headrace.features.archive.bucket import NEW, SUFFIX, Line, Newest, folder_of, mark_of, objects, pack, unpack
 from headrace.runtime.settings import ArchiveSettings
-from headrace.storage.ports import Objects
+from headrace.storage.s3 import Objects
 
 LOCK = "tidying"
 """The object that only one tidier at a time has."""

@@ -6,11 +6,11 @@ FEATURE = Feature(
     name="declared",
     needs=("analytics",),
     parts={
-        "streams": "folder",
+        "streams": "stage",
         "steps": "people",
         "sources": "people",
         "screens": "people",
-        "after": "live",
+        "after": "stage",
         "ARCHIVED": "stream",
     },
     routes={"receive_http": "accepting", "receive_frame": "accepting", "read_frame": "follow"},

@@ -10,7 +10,6 @@ from types import ModuleType
 
 from headrace import declare
 from headrace.core.errors import ConfigurationError
-from headrace.core.stream import Stream
 from headrace.declare.stream import DeclarationError
 from headrace.features.declared.stream import Events
 from headrace.runtime.settings import StreamsSettings
@@ -20,11 +19,6 @@ from headrace.runtime.settings import StreamsSettings
 def events() -> dict[str, Events]:
     """The events of each declared stream of the stage, by its name."""
     return {each.name: Events(each) for each in declarations(StreamsSettings.read().streams_folder)}
-
-
-def streams() -> list[Stream]:
-    """The declared streams of the stage."""
-    return [each.stream for each in events().values()]
 
 
 @functools.cache

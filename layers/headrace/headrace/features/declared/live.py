@@ -6,7 +6,6 @@ A stream without followers costs one read of the cache for each batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from headrace.core.errors import CacheUnavailable
@@ -14,7 +13,6 @@ from headrace.core.items import Item
 from headrace.core.keys import stream_channel
 from headrace.core.stream import Hook
 from headrace.core.times import Clock
-from headrace.delivery.row_writer import built_later
 from headrace.features.declared.folder import events
 from headrace.features.declared.stream import Events
 from headrace.live.connections import SubscriberHints
@@ -37,12 +35,9 @@ def followed(stream: str) -> str:
     return f"followed:{stream}"
 
 
-def after() -> list[tuple[str, Hook]]:
-    return [(name, built_later(partial(_hook, each))) for name, each in events().items()]
-
-
-def _hook(events: Events) -> Hook:
-    return EventHook(events, cache(), room_log(), subscriber_hints(), live_publisher, clock()).after_store
+def hook(name: str) -> Hook:
+    """Pushes the events of a declared stream."""
+    return EventHook(events()[name], cache(), room_log(), subscriber_hints(), live_publisher, clock()).after_store
 
 
 class EventHook(LiveHook):

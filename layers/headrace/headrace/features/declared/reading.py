@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from headrace.core.keys import SEPARATOR
 from headrace.features.declared.stream import TIME, USER_INDEX
-from headrace.storage.ports import ColumnReader, Columns, Query, RangeQuery, RangeReader, Rows
+from headrace.storage.reading import ColumnReader, Columns, Query, RangeQuery, RangeReader, Rows
 
 AFTER_KEYS = "$"
 """It follows ``#``: what ends with it follows all keys of an event."""

@@ -32,7 +32,7 @@ from headrace.features.declared.streams import StreamPath, stream_named
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import cursors, range_reader
 from headrace.storage.merged_reader import MergedReader
-from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.storage.reading import RangeQuery, RangeReader
 
 STREAMS_AT_ONCE = 8
 """Streams of which an environment keeps counts in memory, up to 16 MB for each."""

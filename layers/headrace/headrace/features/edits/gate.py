@@ -19,10 +19,11 @@ from headrace.runtime.observability import report
 from headrace.services.messages import impatient_message_table
 from headrace.services.rooms import impatient_rooms
 from headrace.streams.chat.message_row import CHANGE, MessageTable, no_message
-from headrace.streams.chat.messages.gate import as_of
+from headrace.streams.chat.messages.check import as_of
+from headrace.streams.chat.rooms.access import effective_role, no_room, not_in_room
 from headrace.streams.chat.rooms.memberships import Membership, Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, effective_role, no_room, not_in_room
+from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
 
 

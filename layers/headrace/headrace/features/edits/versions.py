@@ -20,8 +20,9 @@ from headrace.services.reading import reading
 from headrace.services.shared import dynamodb
 from headrace.streams.chat.message_row import CHANGE, FIRST_TEXT
 from headrace.streams.chat.messages.history import ChatReading, readable_message
+from headrace.streams.chat.rooms.access import existing
 from headrace.streams.chat.rooms.requests import MessagePath
-from headrace.streams.chat.rooms.rooms import MEMBERS, existing
+from headrace.streams.chat.rooms.rooms import MEMBERS
 
 EDITS = 100
 

@@ -20,9 +20,10 @@ from headrace.features.invitations.dynamodb import JOIN_TIME, DynamoInvitations,
 from headrace.runtime.settings import RoomSettings
 from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import dynamodb
+from headrace.streams.chat.rooms.access import effective_role
 from headrace.streams.chat.rooms.consent import Consent, Invitation, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role, membership_event
-from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, RoomKind, effective_role
+from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, RoomKind
 
 SHARED_ROOMS = 2000
 """Rooms of the caller among which a common room is looked for."""

@@ -19,10 +19,10 @@ from headrace.core.fields import CanonicalTime, Cursor
 from headrace.features.invitations.consent import Invitations, consent
 from headrace.services.shared import cursors
 from headrace.streams.chat.rooms import requests as ask
+from headrace.streams.chat.rooms.access import check_own, existing
 from headrace.streams.chat.rooms.members import forbidden, leave
 from headrace.streams.chat.rooms.memberships import READ_LIMIT
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, MemberPath, OtherPath, RoomBody, RoomPath
-from headrace.streams.chat.rooms.rooms import check_own, existing
 from headrace.streams.chat.rooms.routes import RoomServices, check_seat
 
 LEAVE_SECONDS = 2.0

@@ -14,11 +14,13 @@ from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
 from headrace.live.connections import Connections
 from headrace.live.presence import LastChecks
+from headrace.services.access import access
 from headrace.services.connections import connections
-from headrace.services.rooms import access, rooms
+from headrace.services.rooms import rooms
 from headrace.services.shared import cache
+from headrace.streams.chat.rooms.access import RoomAccess, existing, not_in_room
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess, existing, not_in_room
+from headrace.streams.chat.rooms.rooms import CachedRooms
 
 SUBSCRIPTIONS = 1_000
 """Subscriptions that are read. A room with more has too many followers for a list of names."""

@@ -28,7 +28,7 @@ from headrace.runtime.observability import Meter, logger, report
 from headrace.runtime.settings import BrokerSettings, table_settings
 from headrace.services.shared import clock, impatient, secrets
 from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.storage.reading import RangeQuery, RangeReader
 
 WATCH_SECONDS = 10.0
 FIRST_WAIT = 0.02

@@ -14,10 +14,11 @@ from headrace.features.edits.change import AUTHOR, By
 from headrace.features.edits.gate import ChangeGate, ChangeRights, check_not_deleted, check_waiting
 from headrace.features.reactions.reaction import VALUE
 from headrace.streams.chat.message_row import no_message
-from headrace.streams.chat.messages.gate import as_of
+from headrace.streams.chat.messages.check import as_of
+from headrace.streams.chat.rooms.access import not_in_room
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import Room, not_in_room
+from headrace.streams.chat.rooms.rooms import Room
 
 MOST_REACTIONS = 1_000
 """So many users can react to a message. All reactions to it are read to count them, for each batch with a new one."""

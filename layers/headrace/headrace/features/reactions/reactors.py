@@ -16,7 +16,7 @@ from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
 from headrace.core.fields import CanonicalTime, Cursor
 from headrace.features.reactions.reaction import VALUE, reactions_partition
-from headrace.storage.ports import RangeQuery
+from headrace.storage.reading import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading, readable_message
 from headrace.streams.chat.rooms.requests import MessagePath
 

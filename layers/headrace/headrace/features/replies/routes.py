@@ -17,10 +17,10 @@ from headrace.core.errors import InvalidCursor, NotFound
 from headrace.core.fields import Cursor
 from headrace.core.json import encode, encoded_list
 from headrace.features.replies.field import thread
-from headrace.storage.ports import RangeQuery
+from headrace.storage.reading import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading
+from headrace.streams.chat.rooms.access import no_room
 from headrace.streams.chat.rooms.requests import MessagePath
-from headrace.streams.chat.rooms.rooms import no_room
 from headrace.streams.chat.stream import REPLY_INDEX, THREAD, MessageItem
 
 

@@ -24,7 +24,7 @@ from headrace.features.ski.resorts import Resorts
 from headrace.features.ski.stream import RESORT_DAY_INDEX, ResortDay
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
-from headrace.storage.ports import ColumnReader, Query
+from headrace.storage.reading import ColumnReader, Query
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""

@@ -27,7 +27,7 @@ from headrace.runtime.settings import ResortSettings, table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import cache, clock, dynamodb, range_reader
 from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
-from headrace.storage.ports import RangeReader
+from headrace.storage.reading import RangeReader
 
 NAME_LIMIT = 128
 ResortName = Annotated[str, *seen(NAME_LIMIT)]

@@ -32,7 +32,7 @@ from headrace.features.ski.stream import (
     parse_ride_sk,
     season_bounds,
 )
-from headrace.storage.ports import RangeQuery
+from headrace.storage.reading import RangeQuery
 
 RESORTS_LIMIT = 50
 PAGE = 10_000

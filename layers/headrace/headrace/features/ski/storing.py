@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.core.stream import Hook
-from headrace.delivery.row_writer import built_later
+from headrace.core.stream import Hook, built_later
 from headrace.features.ski.stream import SKI
 
 

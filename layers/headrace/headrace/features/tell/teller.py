@@ -1,8 +1,8 @@
 """Tells others what was stored: reads changes of the tables from their streams, and sends events to a target.
 
 Each event goes out at least once, and those of one key in the order of storing: a call has at most one event of a key,
-and the next call is made after all of it was taken. What cannot be sent stays in the stream, which keeps it for a day,
-and the mapping comes again with it.
+and the next call is made after all of it was taken. What cannot be sent stays in the stream for a day and is tried
+again.
 """
 
 from __future__ import annotations

@@ -33,14 +33,15 @@ from headrace.runtime.threads import Parallel
 from headrace.services.reading import history
 from headrace.services.shared import cache, rate_limiter
 from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.storage.reading import RangeQuery, RangeReader
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.rooms.access import check_own
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, newest, state_of
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import MembershipState
-from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, Rooms, check_own
+from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, Rooms
 from headrace.streams.chat.stream import TEXT, MessageItem, ReadTo
 
 ROOMS_LIMIT = 2000

@@ -16,8 +16,8 @@ from headrace.core.errors import FieldError, InvalidRequest
 from headrace.core.fields import accepts
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position
+from headrace.streams.chat.rooms.access import not_in_room
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.rooms import not_in_room
 from headrace.streams.chat.rooms.routes import RoomServices
 from headrace.streams.chat.stream import ReadTo
 

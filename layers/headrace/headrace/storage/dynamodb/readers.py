@@ -8,13 +8,13 @@ from typing import Any
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoClient, from_wire, to_wire
-from headrace.storage.ports import EXPIRES, Columns, Query, RangeQuery, Rows
+from headrace.storage.reading import EXPIRES, Columns, Query, RangeQuery, Rows
 
 PARALLEL = 8
 
 
 class DynamoReader:
-    """A :class:`~headrace.storage.ports.RangeReader` on DynamoDB."""
+    """A :class:`~headrace.storage.reading.RangeReader` on DynamoDB."""
 
     def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the history cannot be read", "the history is read too often")
@@ -35,7 +35,7 @@ def columns_client(connections: int) -> AwsClient:
 
 
 class DynamoColumns:
-    """A :class:`~headrace.storage.ports.ColumnReader` on DynamoDB."""
+    """A :class:`~headrace.storage.reading.ColumnReader` on DynamoDB."""
 
     def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the table cannot be read", "the table is read too often")

@@ -13,7 +13,7 @@ from headrace.core.stream import Result
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room

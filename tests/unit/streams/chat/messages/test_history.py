@@ -13,8 +13,8 @@ from headrace.api.params import read
 from headrace.core import times
 from headrace.core.errors import InvalidRequest, NotFound
 from headrace.streams.chat.messages.positions import OVERLAP
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change
-from headrace.streams.chat.rooms.rooms import RoomAccess
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row
 

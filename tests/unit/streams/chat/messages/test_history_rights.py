@@ -8,11 +8,12 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.core.errors import Forbidden
 from headrace.core.times import SECOND
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change
 from headrace.streams.chat.rooms.room_filter import ROOMS_PER_PAGE
-from headrace.streams.chat.rooms.rooms import Room, RoomAccess
+from headrace.streams.chat.rooms.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader

@@ -13,10 +13,12 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys
 from headrace.core.room_shards import stored
 from headrace.core.times import SECOND
-from headrace.storage.ports import EXISTS, Columns, Query, RangeQuery, Rows, Table
+from headrace.storage.ports import EXISTS, Table
+from headrace.storage.reading import Columns, Query, RangeQuery, Rows
+from headrace.streams.chat.messages.dynamodb import MessageStore
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, position
-from headrace.streams.chat.messages.shards import MessageColumns, MessageReader, MessageStore, share
+from headrace.streams.chat.messages.shards import MessageColumns, MessageReader, share
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.history_world import ALICE, START, Rights, at, body, row

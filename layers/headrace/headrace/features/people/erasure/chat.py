@@ -19,7 +19,7 @@ from headrace.features.people.finders import messages_of, notices_of
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
 from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED, place_of
-from headrace.streams.chat.messages.dynamodb import DynamoMessages, key_of
+from headrace.streams.chat.messages.dynamodb import DynamoMessageTable, key_of
 from headrace.streams.chat.messages.known import Remove
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog
@@ -39,7 +39,7 @@ class ChatEraser:
 
     def __init__(
         self,
-        table: DynamoMessages,
+        table: DynamoMessageTable,
         remove: Remove,
         log: RoomLog,
         late: Hook,
@@ -53,7 +53,7 @@ class ChatEraser:
         self._parallel = Parallel(AT_ONCE, "erasure")
 
     def messages(self, target: Target) -> Progress:
-        """Take the texts out of the user's messages, and the user out of these and of notices."""
+        """Blank the user's messages, and replace the user's name in them and in notices."""
         found = rows_of(messages_of(self._table, target.user_id))
         for rows in parts(found, PART):
             # Before the rows change: afterwards, they are not found again.

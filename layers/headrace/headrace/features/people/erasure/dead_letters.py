@@ -20,7 +20,7 @@ HOLD = 900
 class LetterEraser:
     """The step for dead letters. SQS cannot change a message: the others' events of a letter are tried again.
 
-    Of each letter the events of all erased people go. So it does not matter which of two erasures receives it.
+    Each letter loses the events of every erased person, so two erasures may share the lane.
     """
 
     lane: DeadLane

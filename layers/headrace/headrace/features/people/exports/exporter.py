@@ -16,7 +16,7 @@ from headrace.features.people.exports.lines import MANIFEST, Omitted, Part
 from headrace.features.people.exports.tasks import ROOM, DynamoExports, File, Task, folder_of
 from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
 from headrace.features.people.jobs import MARGIN, RUNNING, TaskQueue
-from headrace.storage.ports import Objects
+from headrace.storage.s3 import Objects
 
 FILE_BYTES = 8_000_000
 """A file ends with the page of lines that makes it larger."""

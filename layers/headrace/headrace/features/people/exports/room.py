@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from headrace.core.items import Item
@@ -11,13 +11,15 @@ from headrace.core.people import Pages, Seen, Source
 from headrace.core.times import Clock
 from headrace.features.people.exports.lines import Omitted
 from headrace.features.people.exports.tasks import Task
-from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.reading import RangeQuery, RangeReader
+from headrace.streams.chat.rooms.access import effective_role
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import MEMBERS, Room, Rooms, effective_role
+from headrace.streams.chat.rooms.rooms import MEMBERS, Room, Rooms
 from headrace.streams.chat.stream import item_of
 
 _MEMBERS_AT_ONCE = 100
+_MESSAGES_AT_ONCE = 1000
 NOT_INCLUDED: Sequence[Omitted] = (
     {"what": "messages from before you came, or while you were not in the room", "why": "you may not read them"},
     {"what": "the texts of deleted messages, and earlier texts of edited ones", "why": "pages do not show them"},
@@ -27,11 +29,12 @@ NOT_INCLUDED: Sequence[Omitted] = (
 
 @dataclass(frozen=True, slots=True)
 class RoomSources:
-    """Reads a room. Rights are looked up for each slice."""
+    """Reads a room, its messages from ``table``. Rights are looked up for each slice."""
 
     rooms: Rooms
     memberships: Memberships
-    messages: DynamoTable
+    reader: RangeReader
+    table: str
     features: Callable[[Seen], Sequence[Source]]
     clock: Clock
 
@@ -69,9 +72,14 @@ class RoomSources:
 
     def _seen(self, room: Room, scope: ReadScope, start: Item | None) -> Iterator[tuple[list[Item], Item | None]]:
         """Pages of the messages that the owner may read."""
-        for rows, place in self.messages.query_pages("roomId", room.room_id, start, ConsistentRead=True):
-            now = self.clock.now()
-            yield [row for row in rows if scope.shows(row, now)], place
+        limit, more = _MESSAGES_AT_ONCE, True
+        rows = RangeQuery(
+            self.table, "roomId", room.room_id, "timestampSk", newest_first=False, limit=limit, consistent=True
+        )
+        while more:
+            found, now = self.reader.read(replace(rows, start=start)), self.clock.now()
+            more, start = found.more is not None, dict(found.more or {}) or None
+            yield [row for row in found.items if scope.shows(row, now)], start
 
 
 def _messages(seen: Seen, start: Item | None) -> Pages:

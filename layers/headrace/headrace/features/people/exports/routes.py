@@ -35,12 +35,12 @@ from headrace.runtime.observability import audit
 from headrace.runtime.settings import ExportSettings, RoomSettings
 from headrace.services.rooms import memberships
 from headrace.services.shared import dynamodb
-from headrace.storage.ports import Objects
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects, S3Objects
+from headrace.streams.chat.rooms.access import existing, not_in_room
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, existing, not_in_room
+from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms
 
 LINK_SECONDS = 900
 """How long a link is good. Each answer has new ones: a link ends with the credentials that it is signed with."""

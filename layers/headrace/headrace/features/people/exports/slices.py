@@ -11,12 +11,13 @@ from headrace.features.people.exports.user import UserSources
 from headrace.features.people.hashes import person_hashes
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings
-from headrace.services.messages import message_table
+from headrace.services.messages import message_table, messages_table_name
 from headrace.services.rooms import memberships
-from headrace.services.shared import clock, dynamodb
+from headrace.services.shared import clock, dynamodb, range_reader
 from headrace.stage.chosen import FEATURES, made
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
+from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 
 FILE_SECONDS = 20.0
@@ -35,6 +36,7 @@ def exporter() -> Exporter:
         functools.partial(made, "sources", FEATURES),
     )
     of_room = functools.partial(made, "room_sources", FEATURES)
-    room = RoomSources(DynamoRooms(dynamodb(), rooms.rooms_table), memberships(), message_table(), of_room, clock())
+    table, messages = DynamoRooms(dynamodb(), rooms.rooms_table), MessageReader(range_reader())
+    room = RoomSources(table, memberships(), messages, messages_table_name(), of_room, clock())
     files = S3Objects(client("s3", timeout=FILE_SECONDS), ExportSettings.read().exports_bucket)
     return Exporter({"user": user.of, "room": room.of}, exports(), files, export_queue(), person_hashes(), clock())

@@ -9,7 +9,7 @@ from headrace.features.people.exports.tasks import ROOM, DynamoExports, folder_o
 from headrace.features.people.finders import memberships_of, messages_of
 from headrace.features.people.hashes import USER, Person, PersonHashes
 from headrace.storage.dynamodb.client import DynamoTable, rows_of
-from headrace.storage.ports import Objects
+from headrace.storage.s3 import Objects
 
 
 def erase_exports(

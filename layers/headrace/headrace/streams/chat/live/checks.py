@@ -22,7 +22,7 @@ from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user
 from headrace.core.room_shards import partitions_of
 from headrace.live.routes import followed_rooms
-from headrace.storage.ports import RangeQuery
+from headrace.storage.reading import RangeQuery
 from headrace.streams.chat.live.check_frames import CheckFrame, ResumeFrame, RoomCheck, RoomError
 from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
 from headrace.streams.chat.messages.history import History

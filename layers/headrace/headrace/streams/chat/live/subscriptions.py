@@ -24,8 +24,8 @@ from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag
+from headrace.streams.chat.rooms.access import RoomAccess, check_own
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import RoomAccess, check_own
 from headrace.streams.chat.stream import PositionText, RoomMessagePage
 
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.items import Item
-from headrace.core.room_shards import partitions_of, shown, stored
+from headrace.core.room_shards import shown, stored
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, Pages, to_wire
-from headrace.storage.merged_reader import merged
-from headrace.storage.ports import RangeQuery, Rows
+from headrace.storage.ports import Outcome, Store, Table
 from headrace.streams.chat.message_row import AWAITED, is_message
 from headrace.streams.chat.messages.positions import STORED_AT
 
+STORED = "attribute_exists(userId)"
+"""The condition that a row under the key of a message is a message."""
 
-class DynamoMessages(DynamoTable):
-    """Calls to the table of messages. Keys and rows have the id of their room, wherever they are stored.
 
-    Queries leave out messages that are not stored yet.
+@dataclass(frozen=True, slots=True)
+class MessageStore:
+    """A :class:`~headrace.storage.ports.Store` that puts messages into the shards of their rooms."""
+
+    store: Store
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
+        if "roomId" in table.key:
+            items = [stored(item) for item in items]
+        return self.store.put_many(table, items)
+
+
+class DynamoMessageTable(DynamoTable):
+    """A :class:`~headrace.streams.chat.message_row.MessageTable`.
+
+    Keys and rows have the id of their room, wherever they are stored. Queries leave out messages that are not stored
+    yet, and read one partition: those of a room with shards are read by :class:`.MessageReader`.
     """
 
     def _stored(self, row: Item) -> dict[str, Any]:
@@ -27,36 +43,8 @@ class DynamoMessages(DynamoTable):
         return shown(super()._read(wire))
 
     def query_pages(self, attribute: str, value: str, start: Item | None = None, **parameters: Any) -> Pages:
-        partitions = partitions_of(value) if attribute == "roomId" else [value]
-        if len(partitions) == 1:
-            pages = super().query_pages(attribute, value, start, **parameters)
-        else:
-            pages = self._merged_pages(value, partitions, start, parameters)
+        pages = super().query_pages(attribute, value, start, **parameters)
         return (([*filter(is_message, rows)], place) for rows, place in pages)
-
-    def _merged_pages(
-        self, room_id: str, partitions: list[str], start: Item | None, parameters: Mapping[str, Any]
-    ) -> Pages:
-        """Pages of a room with shards: a page of each, as far as all of them have been read."""
-        query = RangeQuery(self._name, "roomId", room_id, "timestampSk", newest_first=False, limit=2**31)
-        while True:
-            parts = []
-            for partition in partitions:
-                place = None if start is None else {**start, "roomId": partition}
-                parts.append(Rows(*next(super().query_pages("roomId", partition, place, **parameters))))
-            rows = merged(query, parts)
-            start = None if rows.more is None else {"roomId": room_id, **rows.more}
-            yield rows.items, start
-            if start is None:
-                return
-
-
-STORED = "attribute_exists(userId)"
-"""The condition that a row under the key of a message is a message."""
-
-
-class DynamoMessageTable(DynamoMessages):
-    """A :class:`~headrace.streams.chat.message_row.MessageTable`."""
 
     def message(self, room_id: str, key: str) -> Item | None:
         row = self.get(key_of(room_id, key))

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
-from headrace.core.items import Item
 from headrace.core.room_shards import partitions_of, room_of, shard_count, shown, stored
 from headrace.storage.merged_reader import MergedReader
-from headrace.storage.ports import ColumnReader, Columns, Outcome, Query, RangeQuery, RangeReader, Rows, Store, Table
+from headrace.storage.reading import ColumnReader, Columns, Query, RangeQuery, RangeReader, Rows
 from headrace.streams.chat.message_row import is_message
 
 
@@ -21,20 +20,8 @@ def share(limit: int, shards: int) -> int:
     return min(limit, ceil(limit / shards + 3 * sqrt(limit / shards) + 2))
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStore:
-    """A :class:`~headrace.storage.ports.Store` that puts messages into the shards of their rooms."""
-
-    store: Store
-
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
-        if "roomId" in table.key:
-            items = [stored(item) for item in items]
-        return self.store.put_many(table, items)
-
-
 class MessageReader:
-    """A :class:`~headrace.storage.ports.RangeReader` of the table of messages and its indexes.
+    """A :class:`~headrace.storage.reading.RangeReader` of the table of messages and its indexes.
 
     All shards of a room are read at once, and their rows put in one order. So ``more`` has only the sort key. Messages
     that are not stored yet are left out; a query that names attributes has to name their users.
@@ -67,7 +54,7 @@ def _shown(rows: Rows) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class MessageColumns:
-    """A :class:`~headrace.storage.ports.ColumnReader` of the table of messages and its indexes."""
+    """A :class:`~headrace.storage.reading.ColumnReader` of the table of messages and its indexes."""
 
     reader: ColumnReader
 

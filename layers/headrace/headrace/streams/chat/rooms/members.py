@@ -13,6 +13,7 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest
 from headrace.core.keys import shown_read_mark, time_of
+from headrace.streams.chat.rooms.access import effective_role, existing, not_in_room
 from headrace.streams.chat.rooms.consent import Invitation, joined_at, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
@@ -25,7 +26,7 @@ from headrace.streams.chat.rooms.requests import (
     RoomPath,
     check,
 )
-from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
+from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room
 from headrace.streams.chat.rooms.routes import (
     CHANNEL_MEMBERS,
     RoomServices,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.caller import Caller
-from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.storage.reading import RangeQuery, RangeReader, Rows
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import RoomAccess
 
 ROOMS_PER_PAGE = 50
 """Rooms whose read scope one page of another user's messages may read."""

@@ -1,4 +1,4 @@
-"""Rooms, the newest activity in each, and rights in them: which messages a caller may read, and who owns a room.
+"""Rooms, and the newest activity in each.
 
 A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
 two creators. Kind, form, creator and creation time never change, so they are cached without expiry. Name and topic may
@@ -11,17 +11,12 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, Protocol
 
-from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
-from headrace.core.keys import flaw_of, is_reserved_room
-from headrace.core.room_shards import shard_count
+from headrace.core.errors import Conflict, FieldError, StoreUnavailable, echo
+from headrace.core.keys import is_reserved_room
 from headrace.runtime.observability import report
-from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
-from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.retention import AS_STAGE, RETENTION_SECONDS, Retention
 
 RoomKind = Literal["open", "members"]
@@ -103,22 +98,6 @@ def first_room(room_id: str, created_at: str, user_id: str) -> Room:
     """The room of a message that was stored before its room: an open one, but a direct one if its id is reserved."""
     kind, form = (MEMBERS, DIRECT) if is_reserved_room(room_id) else (OPEN, GROUP)
     return Room(room_id, kind, form, created_at, user_id)
-
-
-def existing(room: Room | None, room_id: str) -> Room:
-    """``room``, if it exists. Raises NotFound."""
-    if room is None:
-        raise no_room(room_id)
-    return room
-
-
-def no_room(room_id: str) -> NotFound:
-    """The error for a room that does not exist."""
-    others = ", or has a message" if shard_count(room_id) == 1 else "; no message creates one with shards"
-    if flaw := flaw_of(room_id):
-        others = f"; no message creates one whose id {flaw}"
-    detail = FieldError("roomId", "is not the id of a room", echo(room_id), f"a room that was created{others}")
-    return NotFound("there is no such room", details=[detail])
 
 
 def seats_taken(user_id: str) -> Conflict:
@@ -211,85 +190,3 @@ class CachedRooms:
             if not or_old or math.inf in times.values():
                 raise
         return {room_id: self.known_retention(room_id) for room_id in room_ids}
-
-
-class RoomAccess:
-    """Decides what callers may read. Memberships are read every time, so a leave or removal counts at once.
-
-    The router has checked the token's scopes before. Every method may raise StoreUnavailable.
-    """
-
-    def __init__(self, rooms: CachedRooms, memberships: Memberships) -> None:
-        self._rooms = rooms
-        self._memberships = memberships
-
-    def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
-        """How much of the room ``caller`` may read; an unknown room reads as open and empty.
-
-        Of a direct room only the membership is read: others must not see, not even by its time, whether it exists.
-
-        Raises:
-            Forbidden: a ``members`` room that the caller was never in, or the id of a direct room, existing or not.
-        """
-        kept = partial(self._rooms.retention, room_id)
-        if not is_reserved_room(room_id):
-            room = self._rooms.get(room_id)
-            if room is None:
-                return ReadScope(None, exists=False)
-            if room.kind == OPEN:
-                return ReadScope(None, kept)
-        intervals = self._memberships.get(caller.subject, room_id).intervals
-        if not intervals:
-            raise not_in_room(room_id)
-        return ReadScope(intervals, kept)
-
-    def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
-        """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it.
-
-        Costs two reads, and a third one if the retention of a room was not read a moment ago.
-        """
-        closed = list(dict.fromkeys(filter(is_reserved_room, room_ids)))
-        rooms = self._rooms.get_many([room_id for room_id in room_ids if not is_reserved_room(room_id)])
-        closed += [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
-        memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        found: dict[str, ReadScope | None] = dict.fromkeys(closed)
-        within = {room_id: memberships[caller.subject, room_id].intervals for room_id in closed}
-        whole = self.whole_rooms([room_id for room_id in {**rooms, **within} if within.get(room_id) != ()])
-        return found | {each: replace(scope, intervals=within.get(each)) for each, scope in whole.items()}
-
-    def whole_rooms(self, room_ids: Collection[str]) -> dict[str, ReadScope]:
-        """Scopes of all that rooms keep, for a user's own messages. Costs one read."""
-        retentions = self._rooms.retentions(room_ids)
-        return {room_id: ReadScope(None, partial(retentions.__getitem__, room_id)) for room_id in room_ids}
-
-    def exists(self, room_id: str) -> bool:
-        """Whether there is such a room. Of direct rooms only :meth:`read_scope` tells."""
-        return is_reserved_room(room_id) or self._rooms.get(room_id) is not None
-
-    def owns(self, caller: Caller, room: Room) -> bool:
-        """Whether the caller owns the room now."""
-        if room.created_by == caller.subject:
-            return True
-        return effective_role(room, self._memberships.get(caller.subject, room.room_id)) == OWNER
-
-    def is_member_anywhere(self, user_id: str) -> bool:
-        """Whether the user is or was in any room."""
-        return self._memberships.is_known(user_id)
-
-
-def check_own(caller: Caller, user_id: str, message: str) -> None:
-    """Check that ``user_id`` is the caller. Raises Forbidden with ``message``."""
-    if user_id != caller.subject:
-        raise Forbidden(message, details=[FieldError("userId", "is not you", echo(user_id), "the token's own user")])
-
-
-def effective_role(room: Room, membership: Membership) -> Role:
-    """The role of a member: the creator of a room always owns it, others while they are in it with that role."""
-    is_owner = membership.role == OWNER and membership.is_open
-    return OWNER if is_owner or room.created_by == membership.user_id else MEMBER
-
-
-def not_in_room(room_id: str) -> Forbidden:
-    """The error for a caller who is not in a ``members`` room."""
-    detail = FieldError("roomId", "is a room that you are not in", echo(room_id), "a room that you are a member of")
-    return Forbidden("you are not in this room", details=[detail])
