@@ -19,10 +19,7 @@ HEARTBEAT = 60
 _NONE: Mapping[str, str] = {}
 _EDITS = (
     ("VisibilityTimeout: 360", "VisibilityTimeout: 20"),
-    (
-        "          BROKER_ENDPOINTS: !Join\n",
-        f'          BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n          BROKER_ENDPOINTS: !Join\n',
-    ),
+    (" BROKER_ENDPOINTS: ", f' BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n          BROKER_ENDPOINTS: '),
     ("Schedule: rate(5 minutes)", "Schedule: rate(1 minute)"),
 )
 
