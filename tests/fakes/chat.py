@@ -39,7 +39,8 @@ class MemoryRooms:
         return self.rows.get(room_id)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        self._call()
+        if room_ids:
+            self._call()
         return {room_id: self.rows.get(room_id) for room_id in room_ids}
 
     def create(self, room: Room) -> Room:
@@ -111,7 +112,7 @@ class MemoryMemberships:
         return self._row(user_id, room_id)
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        self.reads += 1
+        self.reads += bool(pairs)
         return {(user_id, room_id): self._row(user_id, room_id) for user_id, room_id in pairs}
 
     def add(self, change: Change) -> Membership:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headrace.core.caller import Caller
+from headrace.core.items import Item
 from headrace.core.keys import channel_user, newest_page, room_key
-from headrace.core.times import Clock, SystemClock
-from headrace.live.connections import (
-    NONE,
-    KeptRows,
-    SubscriberHints,
-    Subscription,
-    closed,
-    connection_room,
-    connection_row,
-    is_open,
-    needs_renewal,
-    subscription_row,
-    unexpired,
-)
-from headrace.live.dynamodb import by_user
+from headrace.core.times import Clock
+from headrace.live.connections import NONE, SubscriberHints
+from headrace.live.dynamodb import Connections
 from headrace.live.push_service import Push, PushResult
+from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, from_wire
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import new_tag
 from headrace.streams.chat.messages.redis import LOG_MILLISECONDS, TAG_MILLISECONDS
@@ -86,94 +76,69 @@ class MemoryRoomLog:
         return Since(newest.decode(), kept[found[0] + 1 :] if found else None)
 
 
-class MemoryConnections:
-    """:class:`~headrace.live.connections.Connections`: ``rows`` by (roomId, connectionId)."""
+class MemoryTable(DynamoTable):
+    """The table of connections: ``rows`` by (roomId, connectionId). ``calls`` are those that DynamoDB would get."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, str], Item] = {}
+        self.calls = 0
+
+    def get(self, key: Item) -> Item | None:
+        self.calls += 1
+        return self.rows.get(_place(key))
+
+    def get_many(self, keys: Sequence[Item], **_: Any) -> list[Item]:
+        self.calls += 1
+        return [self.rows[place] for place in map(_place, keys) if place in self.rows]
+
+    def put(self, row: Item, **_: Any) -> None:
+        self.calls += 1
+        self.rows[_place(row)] = row
+
+    def put_many(self, rows: Sequence[Item]) -> None:
+        self.calls += math.ceil(len(rows) / WRITE_LIMIT)
+        self.rows.update((_place(row), row) for row in rows)
+
+    def delete_many(self, keys: Sequence[Item]) -> None:
+        self.calls += math.ceil(len(keys) / WRITE_LIMIT)
+        for key in keys:
+            self.rows.pop(_place(key), None)
+
+    def update_if(self, condition: str, key: Item, expression: str, values: Item, **_: Any) -> bool:
+        """Renew a connection, which is the only update."""
+        self.calls += 1
+        row, at = self.rows.get(_place(key)), values[":at"]
+        if row is None or row["tokenExpiresAt"] >= at:
+            return False
+        row["tokenExpiresAt"] = at
+        return True
+
+    def query(self, attribute: str, value: str, **parameters: Any) -> tuple[list[Item], bool]:
+        found = list(self.query_all(attribute, value, **parameters))
+        limit = parameters.get("Limit", len(found))
+        return found[:limit], len(found) > limit
+
+    def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Item]:
+        """Rows in the order of their keys; of an index, those in one room or in rooms that begin alike."""
+        self.calls += 1
+        room = from_wire(parameters.get("ExpressionAttributeValues", {})).get(":room", "")
+        is_whole = "roomId = :room" in parameters.get("KeyConditionExpression", "")
+        for (room_id, _), row in sorted(self.rows.items()):
+            if row[attribute] == value and (room_id == room if is_whole else room_id.startswith(room)):
+                yield row
+
+
+def _place(row: Item) -> tuple[str, str]:
+    return row["roomId"], row["connectionId"]
+
+
+class MemoryConnections(Connections):
+    """Connections whose ``rows`` are in memory."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        self.rows: dict[tuple[str, str], dict[str, Any]] = {}
-        self.expiries_read = 0
-        self.kept = KeptRows()
-        self._clock = clock or SystemClock()
-
-    def open(self, connection_id: str, caller: Caller) -> None:
-        row = connection_row(connection_id, caller, self._clock.now())
-        self.rows[row["roomId"], connection_id] = row
-
-    def close(self, connection_id: str) -> int:
-        keys = {key for key in self.rows if key[1] == connection_id} | {(connection_room(connection_id), connection_id)}
-        for key in keys:
-            self.rows.pop(key, None)
-        return len(keys)
-
-    def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        row = subscription_row(room_id, connection_id, caller, connected_at, since)
-        self.rows[room_id, connection_id] = row
-
-    def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
-        for connection_id in connection_ids:
-            self.rows.pop((room_id, connection_id), None)
-
-    def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        found = [row["connectionId"] for row in self._room(room_id) if row["userId"] == user_id]
-        self.unsubscribe(room_id, found)
-        return len(found)
-
-    def members_only(self, room_id: str) -> int:
-        found = [row["connectionId"] for row in self._room(room_id) if "since" not in row]
-        self.unsubscribe(room_id, found)
-        return len(found)
-
-    def renew(self, connection_id: str, expires_at: int) -> int:
-        row = self.rows.get((connection_room(connection_id), connection_id))
-        if row is None:
-            raise closed()
-        row["tokenExpiresAt"] = max(row["tokenExpiresAt"], expires_at)
-        return int(row["tokenExpiresAt"])
-
-    def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
-        self.expiries_read += 1
-        rows = {each: self.rows.get((connection_room(each), each)) for each in connection_ids}
-        return {each: row["tokenExpiresAt"] for each, row in rows.items() if row is not None}
-
-    def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
-        return {
-            connection
-            for (room, connection), row in self.rows.items()
-            if row["userId"] == user_id
-            and (room == room_id or (room_id is None and room == connection_room(connection)))
-            and is_open(row, self._clock.now())
-        }
-
-    def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = defaultdict(set)
-        for (room, connection), row in self.rows.items():
-            if row["userId"] == user_id and is_open(row, self._clock.now()):
-                found[connection] |= {room} - {connection_room(connection)}
-        return dict(found)
-
-    def rooms_of(self, connection_id: str) -> set[str]:
-        return {room for room, each in self.rows if each == connection_id} - {connection_room(connection_id)}
-
-    def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
-        for room, connection in subscribers:
-            self.rows.pop((room, connection), None)
-            self.rows.pop((connection_room(connection), connection), None)
-            self.kept.drop([room])
-
-    def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
-        now = self._clock.now()
-        rows = self.kept.get(room_id, mark, now, self._room)
-        return unexpired(rows, self.expiries([row["connectionId"] for row in rows if needs_renewal(row, now)]), now)
-
-    def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
-        rows = self._room(room_id)
-        return by_user(rows[:limit], self._clock.now()), len(rows) > limit
-
-    def has_subscriptions(self, room_id: str) -> bool:
-        return any(is_open(row, self._clock.now()) for row in self._room(room_id))
-
-    def _room(self, room_id: str) -> list[dict[str, Any]]:
-        return [row for (room, _), row in sorted(self.rows.items()) if room == room_id]
+        self.table = MemoryTable()
+        super().__init__(self.table, clock)
+        self.rows = self.table.rows
 
 
 class MemoryPusher:

@@ -19,13 +19,16 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
 from headrace.features.unread.walks import Walks
 from headrace.live.connections import SubscriberHints
+from headrace.live.presence import LastChecks
 from headrace.live.push_service import PushService
+from headrace.live.shares import Shares
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.changes import MemoryChanges
+from tests.fakes.commands import MemoryCommands
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -56,7 +59,8 @@ class ChatWorld(WholeRoomWorld):
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
-        self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
+        shares, checks = Shares(MemoryCommands(), self.connections), LastChecks(cache)
+        self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history, shares, checks)
         self.chat = ChatReading(self.history, self.rooms, self.changes)
         walks = Walks(MemoryCache(self.clock))
         self.conversations = ConversationServices(self.history, self.memberships, self.rooms, reader, walks)

@@ -22,6 +22,7 @@ from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, n
 from headrace.streams.chat.messages.room_log import Batch, LoggedFrame
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.stream import item_of
+from tests.fakes.commands import MemoryCommands
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryReader
 from tests.worlds.functions import routes_of
@@ -33,11 +34,12 @@ TICKS = CLOCK.now() // SECOND
 
 
 class CountedReader(MemoryReader):
-    """Counts reads of the table of messages; indexes are not counted."""
+    """Counts calls, and reads of the table of messages without its indexes."""
 
-    reads = 0
+    reads = calls = 0
 
     def read(self, query: RangeQuery) -> Rows:
+        self.calls += 1
         self.reads += query.index is None
         return super().read(query)
 
@@ -49,17 +51,17 @@ class Stage:
         self.world = world or RoomWorld()
         self.connections = self.world.connections
         self.cache = self.world.marks
+        self.commands = MemoryCommands()
         self.log = MemoryRoomLog(self.cache)
         self.reader = CountedReader(self.world.write_path.store.rows)
         self.frames = self.environment(self.world.access)
 
-    def environment(
-        self, access: RoomAccess, limiter: RateLimiter | None = None, shares: Shares | None = None
-    ) -> Handler:
+    def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:
         cursors = CursorSigner(b"k" * 32)
         history = History(self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log)
         audience = SubscriberHints(self.cache, self.connections, sleep=self.world.clock.advance)
-        found = Subscriptions(self.connections, audience, access, history, limiter, shares, LastChecks(self.cache))
+        shares, checks = Shares(self.commands, self.connections), LastChecks(self.cache)
+        found = Subscriptions(self.connections, audience, access, history, shares, checks, limiter)
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)
 
     def store_message(self, room: str, text: str, *, late: bool = False, is_logged: bool = True, **more: Any) -> str:

@@ -33,7 +33,7 @@ class Live:
         self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock, self.set_stored)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
-        self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
+        self.connections.subscribe({room: since}, connection, caller(), self.clock.now() // SECOND)
         self.audience.mark_changed(room)
 
     def store(self, *items: Item) -> None:

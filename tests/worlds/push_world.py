@@ -30,7 +30,7 @@ class PushWorld:
 
     def listen(self, *connections: str, room: str = "kitchen", since: str | None = None) -> None:
         for connection in connections:
-            self.connections.subscribe(room, connection, caller(connection), self.clock.now() // SECOND, since)
+            self.connections.subscribe({room: since}, connection, caller(connection), self.clock.now() // SECOND)
 
     def push(self, *items: dict[str, Any]) -> None:
         """One copy for each of ``items``, in one batch."""

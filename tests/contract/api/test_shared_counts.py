@@ -15,7 +15,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.storage.redis import RedisCache, connect
 from tests.contract.redis_node import RedisNode
-from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.fakes.commands import MemoryCommands
 
 KEY = rate_key("events", "alice", trusted=False)
 ALICE = Caller("alice", "Alice", frozenset({"chat:write"}), 4_102_444_800)

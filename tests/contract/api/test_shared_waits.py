@@ -9,7 +9,7 @@ from headrace.delivery.backlog import FRESH_SECONDS, LONGEST_SECONDS, SharedWait
 from headrace.storage.redis import RedisCache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
-from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.fakes.commands import MemoryCommands
 from tests.worlds.senders import NOW
 
 

@@ -12,14 +12,12 @@ from headrace.core.errors import NotFound
 from headrace.live.connections import (
     CONNECTION_SECONDS,
     GRACE_SECONDS,
-    KEPT_SECONDS,
-    Connections,
     Subscription,
     connection_room,
 )
-from headrace.live.dynamodb import CHECK_SECONDS, DynamoConnections
+from headrace.live.dynamodb import CHECK_SECONDS, Connections
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.client import from_wire
+from headrace.storage.dynamodb.client import DynamoTable, from_wire
 from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
@@ -52,7 +50,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, F
     request.getfixturevalue(request.param)
     with made(TABLE) as dynamodb:
         yield (
-            DynamoConnections(client("dynamodb"), NAME, clock),
+            Connections(DynamoTable(client("dynamodb"), NAME, "connections"), clock),
             lambda: [from_wire(item) for item in dynamodb.scan(TableName=NAME)["Items"]],
             clock,
         )
@@ -84,8 +82,8 @@ def test_closing_removes_one_connection_from_all_its_rooms(
     for connection in ("c-1", "c-2"):
         connections.open(connection, ALICE)
     for number in range(60):
-        connections.subscribe(f"room-{number}", "c-1", ALICE, NOW, None)
-    connections.subscribe("room-1", "c-2", ALICE, NOW, None)
+        connections.subscribe({f"room-{number}": None}, "c-1", ALICE, NOW)
+    connections.subscribe({"room-1": None}, "c-2", ALICE, NOW)
 
     assert connections.close("c-1") == 61
 
@@ -99,8 +97,8 @@ def test_the_connections_of_a_user_are_found_with_their_rooms(parts: tuple[Conne
         connections.open(connection, ALICE)
     connections.open("c-3", BOB)
     for room in ("kitchen", "hall"):
-        connections.subscribe(room, "c-1", ALICE, NOW, None)
-    connections.subscribe("kitchen", "c-3", BOB, NOW, None)
+        connections.subscribe({room: None}, "c-1", ALICE, NOW)
+    connections.subscribe({"kitchen": None}, "c-3", BOB, NOW)
 
     assert connections.rooms_of_user("alice") == {"c-1": {"kitchen", "hall"}, "c-2": set()}
     assert connections.rooms_of_user("nobody") == {}
@@ -124,9 +122,9 @@ def test_a_subscription_is_visible_at_once_until_connection_or_token_ends(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, _, clock = parts
-    connections.subscribe("kitchen", "c-1", ALICE, NOW, None)
-    connections.subscribe("kitchen", "c-2", BOB, NOW - CONNECTION_SECONDS, SINCE)
-    connections.subscribe("hall", "c-1", ALICE, NOW, None)
+    connections.subscribe({"kitchen": None}, "c-1", ALICE, NOW)
+    connections.subscribe({"kitchen": SINCE}, "c-2", BOB, NOW - CONNECTION_SECONDS)
+    connections.subscribe({"hall": None}, "c-1", ALICE, NOW)
 
     assert connections.subscriptions("kitchen") == [
         Subscription("c-1", "alice"),
@@ -147,7 +145,7 @@ def test_a_renewed_connection_keeps_its_subscriptions(parts: tuple[Connections, 
     connections.open("c-1", ALICE)
     connections.open("c-2", BOB)
     for number in (1, 2):
-        connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
+        connections.subscribe({"kitchen": None}, f"c-{number}", ALICE, NOW)
 
     assert connections.renew("c-1", NOW + 5400) == NOW + 5400
     assert connections.renew("c-1", NOW + 60) == NOW + 5400
@@ -176,8 +174,8 @@ def test_the_followers_of_a_room_are_listed_by_user_until_their_connections_must
 ) -> None:
     connections, _, clock = parts
     for connection, user in (("c-1", ALICE), ("c-2", ALICE), ("c-3", BOB)):
-        connections.subscribe("kitchen", connection, user, NOW, None)
-    connections.subscribe("hall", "c-4", BOB, NOW, None)
+        connections.subscribe({"kitchen": None}, connection, user, NOW)
+    connections.subscribe({"hall": None}, "c-4", BOB, NOW)
 
     assert connections.followers("kitchen", 10) == ({"alice": ["c-1", "c-2"], "bob": ["c-3"]}, False)
     assert connections.followers("kitchen", 2) == ({"alice": ["c-1", "c-2"]}, True)
@@ -187,21 +185,11 @@ def test_the_followers_of_a_room_are_listed_by_user_until_their_connections_must
     assert connections.followers("kitchen", 10) == ({}, False)
 
 
-def test_subscribing_twice_adds_one_subscription(parts: tuple[Connections, Rows, FixedClock]) -> None:
-    connections, rows, _ = parts
-
-    for since in (None, SINCE):
-        connections.subscribe("kitchen", "c-1", ALICE, NOW, since)
-
-    assert connections.subscriptions("kitchen") == [Subscription("c-1", "alice", SINCE)]
-    assert len(rows()) == 1
-
-
 def test_unsubscribing_removes_only_these_connections_of_the_room(parts: tuple[Connections, Rows, FixedClock]) -> None:
     connections, rows, _ = parts
     for number in range(40):
-        connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
-    connections.subscribe("hall", "c-1", ALICE, NOW, None)
+        connections.subscribe({"kitchen": None}, f"c-{number}", ALICE, NOW)
+    connections.subscribe({"hall": None}, "c-1", ALICE, NOW)
 
     connections.unsubscribe("kitchen", [f"c-{number}" for number in range(35)] + ["c-1", "never"])
     connections.unsubscribe("kitchen", [])
@@ -215,9 +203,9 @@ def test_a_users_connections_are_listed_until_they_expire(parts: tuple[Connectio
     connections, _, clock = parts
     for connection, user in (("c-1", ALICE), ("c-2", ALICE), ("c-3", BOB)):
         connections.open(connection, user)
-        connections.subscribe("kitchen", connection, user, NOW, None)
-    connections.subscribe("kitchens", "c-1", ALICE, NOW, None)
-    connections.subscribe("hall", "c-2", ALICE, NOW, None)
+        connections.subscribe({"kitchen": None}, connection, user, NOW)
+    connections.subscribe({"kitchens": None}, "c-1", ALICE, NOW)
+    connections.subscribe({"hall": None}, "c-2", ALICE, NOW)
 
     assert connections.of_user("alice") == {"c-1", "c-2"}
     assert connections.of_user("alice", "kitchen") == {"c-1", "c-2"}
@@ -227,55 +215,16 @@ def test_a_users_connections_are_listed_until_they_expire(parts: tuple[Connectio
     assert connections.of_user("alice") == connections.of_user("alice", "kitchen") == set()
 
 
-def test_a_closed_connection_that_a_push_found_no_longer_counts(parts: tuple[Connections, Rows, FixedClock]) -> None:
-    connections, rows, _ = parts
-    for connection in ("c-1", "c-2"):
-        connections.open(connection, ALICE)
-        connections.subscribe("kitchen", connection, ALICE, NOW, None)
-
-    connections.forget([("kitchen", "c-1"), ("hall", "c-1")])
-
-    assert connections.of_user("alice") == connections.of_user("alice", "kitchen") == {"c-2"}
-    assert {row["connectionId"] for row in rows()} == {"c-2"}
-
-
-def test_a_removed_user_has_no_subscription_on_any_connection(
-    parts: tuple[Connections, Rows, FixedClock],
-) -> None:
-    connections, _, _ = parts
-    for number in range(60):
-        connections.subscribe("den", f"c-{number}", ALICE if number % 2 else BOB, NOW, SINCE)
-    connections.subscribe("hall", "c-1", ALICE, NOW, None)
-
-    assert connections.unsubscribe_user("den", "alice") == 30
-    assert connections.unsubscribe_user("den", "alice") == 0
-
-    assert {each.user_id for each in connections.subscriptions("den")} == {"bob"}
-    assert len(connections.subscriptions("hall")) == 1
-
-
-def test_subscriptions_of_non_members_end_when_a_room_is_for_members(
-    parts: tuple[Connections, Rows, FixedClock],
-) -> None:
-    connections, _, _ = parts
-    connections.subscribe("den", "c-1", ALICE, NOW, SINCE)
-    connections.subscribe("den", "c-2", BOB, NOW, None)
-
-    assert connections.members_only("den") == 1
-
-    assert connections.subscriptions("den") == [Subscription("c-1", "alice", SINCE)]
-
-
 def test_expired_rows_count_as_subscribers_only_if_they_could_hide_one(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, _, clock = parts
     for number in range(5):
-        connections.subscribe("kitchen", f"c-{number}", ALICE, NOW, None)
+        connections.subscribe({"kitchen": None}, f"c-{number}", ALICE, NOW)
     clock.advance(CONNECTION_SECONDS * 2)
 
     assert not connections.has_subscriptions("kitchen")
-    connections.subscribe("kitchen", "d", Caller("a", "A", frozenset(), NOW * 2), clock.now() // 1_000_000, None)
+    connections.subscribe({"kitchen": None}, "d", Caller("a", "A", frozenset(), NOW * 2), clock.now() // 1_000_000)
     assert connections.has_subscriptions("kitchen")
 
 
@@ -285,28 +234,9 @@ def test_the_rooms_of_a_connection_are_listed_without_the_connection_itself(
     connections, _, _ = parts
     connections.open("c-1", ALICE)
     for room in ("kitchen", "hall", "hall"):
-        connections.subscribe(room, "c-1", ALICE, NOW, None)
-    connections.subscribe("kitchen", "c-2", ALICE, NOW, None)
+        connections.subscribe({room: None}, "c-1", ALICE, NOW)
+    connections.subscribe({"kitchen": None}, "c-2", ALICE, NOW)
 
     assert connections.rooms_of("c-1") == {"kitchen", "hall"}
     connections.unsubscribe("hall", ["c-1"])
     assert connections.rooms_of("c-1") == {"kitchen"}
-
-
-def test_subscriptions_that_were_read_for_a_mark_are_used_again_for_that_mark_within_a_second(
-    parts: tuple[Connections, Rows, FixedClock],
-) -> None:
-    connections, _, clock = parts
-    connections.subscribe("kitchen", "c-1", ALICE, NOW, None)
-
-    def found(mark: str) -> list[str]:
-        return sorted(each.connection_id for each in connections.subscriptions("kitchen", mark))
-
-    assert found("some-1") == ["c-1"]
-    connections.subscribe("kitchen", "c-2", ALICE, NOW, None)
-    assert found("some-1") == ["c-1"]
-    assert found("") == found("some-2") == ["c-1", "c-2"]
-    connections.unsubscribe("kitchen", ["c-1"])
-    assert found("some-2") == ["c-1", "c-2"]
-    clock.advance(KEPT_SECONDS)
-    assert found("some-2") == ["c-2"]

@@ -20,7 +20,7 @@ from headrace.delivery.backlog import (
 from headrace.runtime.observability import Meter
 from headrace.stage.chosen import actions
 from tests.fakes.clock import FixedClock
-from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.fakes.commands import MemoryCommands
 from tests.worlds.senders import CHAT, NOW, caller, message, sender
 from tests.worlds.write_path import CLOCK, ROOM_POST, WritePath, frame_event, http_event, rabbit_event
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -16,7 +17,6 @@ from headrace.features.reactions.reactors import Reaction
 from headrace.features.unread.conversations import ConversationServices
 from headrace.features.unread.walks import Walks
 from headrace.live.connections import SubscriberHints
-from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
 from headrace.streams.chat.stream import LinkedAttachment, MessageItem
@@ -86,7 +86,7 @@ def answer(world: RetentionWorld, key: str, old: dict[str, Any]) -> str:
         }
         return str(http_handler(Api(routes_of(READERS[key]), lambda: services, world.clock))(event)["body"])
     hints, access = SubscriberHints(world.cache, world.connections), world.read.history.access
-    frames = Subscriptions(world.connections, hints, access, world.read.history)
+    frames = replace(world.subscriptions, hints=hints, access=access, history=world.read.history)
     event = frame_event(FRAMES[key], subject="bob", scope="chat:read")
     event["requestContext"] |= {"connectedAt": world.clock.now() // 1000, "routeKey": key}
     return json.dumps(frame_handler(Api(routes_of(READERS[key]), lambda: frames, world.clock))(event))

@@ -15,7 +15,7 @@ from headrace.live.signals import parse
 from headrace.queues.names import SIGNAL_QUEUE
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.fakes.commands import MemoryCommands
 from tests.worlds.room_world import TRUSTED, caller
 from tests.worlds.senders import CHAT, CLOCK, NOW
 from tests.worlds.whole_room_world import WholeRoomWorld

@@ -12,6 +12,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND
 from headrace.live import frames as live_frames
 from headrace.live.connections import WARNING_SECONDS, Subscription
+from headrace.live.dynamodb import CHECK_SECONDS
 from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushResult, PushService
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
@@ -87,12 +88,13 @@ def test_a_frame_warns_of_a_token_that_expires_soon_until_it_is_renewed() -> Non
     push, soon = PushWorld(), FixedClock(NOW).now() // SECOND + WARNING_SECONDS + 1
     for connection in ("a", "b"):
         push.connections.open(connection, caller(connection, expires_at=soon))
-        push.connections.subscribe("kitchen", connection, caller(connection, expires_at=soon), soon, None)
+        push.connections.subscribe({"kitchen": None}, connection, caller(connection, expires_at=soon), soon)
 
     push.push(item("early"))
     push.clock.advance(2)
     push.push(item("in the last minutes"))
     push.connections.renew("a", soon + 3600)
+    push.clock.advance(CHECK_SECONDS)
     push.push(item("renewed"))
 
     warned = {each: [json.loads(frame).get("tokenExpiring") for frame in push.api.sent[each]] for each in ("a", "b")}

@@ -11,13 +11,12 @@ from headrace.core.caller import Caller
 from headrace.core.errors import RateLimited, StoreUnavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import SECOND
-from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, connection_room
-from headrace.live.routes import (
-    CONNECTIONS_PER_USER,
-    ROOMS_PER_CONNECTION,
-    check_subscribe,
-)
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, connection_room
+from headrace.live.dynamodb import Connections
+from headrace.live.routes import ConnectionServices
+from headrace.live.shares import CONNECTIONS_PER_USER, ROOMS_PER_CONNECTION, Shares
 from tests.fakes.clock import FixedClock
+from tests.fakes.commands import MemoryCommands
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import NOW
@@ -29,8 +28,12 @@ class Handshakes:
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.connections = MemoryConnections(self.clock)
-        self.router = connection_handler(Api(routes_of("track_connections"), lambda: self.connections, self.clock))
+        self.commands = MemoryCommands()
+        self.router = connection_handler(Api(routes_of("track_connections"), self.services, self.clock))
         self.opened = 0
+
+    def services(self) -> ConnectionServices:
+        return ConnectionServices(self.connections, Shares(self.commands, self.connections))
 
     def open(self, user: str = "alice", scope: str = "chat:read") -> dict[str, Any]:
         self.opened += 1
@@ -40,8 +43,11 @@ class Handshakes:
 
 
 def subscribes(connections: Connections, room: str, connection: str) -> None:
-    """Check that a connection of alice may subscribe to a room."""
-    check_subscribe(connections, caller("alice"), room, connection)
+    """Check that a connection of alice may subscribe to a room, while the cache is away."""
+    commands = MemoryCommands()
+    commands.down = True
+    for error in Shares(commands, connections).refused(caller("alice"), [room], connection).values():
+        raise error
 
 
 def test_a_user_with_too_many_open_connections_is_refused_and_others_are_not() -> None:
@@ -94,7 +100,7 @@ def test_a_connection_follows_a_bounded_number_of_rooms() -> None:
     connections.open("c-1", caller("alice"))
     for number in range(ROOMS_PER_CONNECTION):
         subscribes(connections, f"r-{number}", "c-1")
-        connections.subscribe(f"r-{number}", "c-1", caller("alice"), now, None)
+        connections.subscribe({f"r-{number}": None}, "c-1", caller("alice"), now)
 
     with pytest.raises(RateLimited, match="too many rooms"):
         subscribes(connections, "one more", "c-1")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.live.connections import Connections
-from headrace.live.dynamodb import DynamoConnections
+from headrace.live.dynamodb import Connections
 from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, from_wire, to_wire
@@ -41,7 +40,7 @@ ADAPTERS: dict[str, Callable[[Any], object]] = {
 CONNECTION_CALLS: dict[str, Callable[[Connections], object]] = {
     "open": lambda connections: connections.open("c-1", ALICE),
     "close": lambda connections: connections.close("c-1"),
-    "subscribe": lambda connections: connections.subscribe("kitchen", "c-1", ALICE, 0, None),
+    "subscribe": lambda connections: connections.subscribe({"kitchen": None}, "c-1", ALICE, 0),
     "unsubscribe": lambda connections: connections.unsubscribe("kitchen", ["c-1"]),
     "unsubscribe_user": lambda connections: connections.unsubscribe_user("kitchen", "alice"),
     "members_only": lambda connections: connections.members_only("kitchen"),
@@ -65,18 +64,20 @@ def played(play: Play) -> AwsClient:
     return dynamodb
 
 
+def connections_of(dynamodb: AwsClient) -> Connections:
+    return Connections(DynamoTable(dynamodb, "Connections", "connections"), FixedClock(0))
+
+
 @pytest.mark.parametrize("call", CONNECTION_CALLS.values(), ids=CONNECTION_CALLS)
 def test_throttled_calls_on_the_connections_table_are_throttled(call: Callable[[Connections], object]) -> None:
-    connections = DynamoConnections(played(lambda _: THROTTLED), "Connections", FixedClock(0))
+    connections = connections_of(played(lambda _: THROTTLED))
 
     with pytest.raises(StoreThrottled, match="connections are asked for too often"):
         call(connections)
 
 
 def test_connections_that_were_not_deleted_are_throttled() -> None:
-    connections = DynamoConnections(
-        played(lambda call: (200, {"UnprocessedItems": call["RequestItems"]})), "Connections", FixedClock(0)
-    )
+    connections = connections_of(played(lambda call: (200, {"UnprocessedItems": call["RequestItems"]})))
 
     with pytest.raises(StoreThrottled):
         connections.unsubscribe("kitchen", ["c-1"])

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from headrace.live.presence import LastChecks
 from headrace.runtime.settings import RoomSettings
 from headrace.services.access import access
-from headrace.services.connections import connections, subscriber_hints
+from headrace.services.connections import connections, shares, subscriber_hints
 from headrace.services.messages import room_log
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import cache, cursors, rate_limiter, separate_cache
+from headrace.services.shared import cache, cursors, rate_limiter
 from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.stream import MESSAGE
 
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 @functools.cache
 def subscriptions() -> Subscriptions:
-    from headrace.live.shares import Shares
     from headrace.services.reading import history
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
-    shares, checks = Shares(separate_cache()), LastChecks(cache())
+    found = history(links=False)
     return Subscriptions(
-        connections(), subscriber_hints(), access(), history(links=False), rate_limiter(), shares, checks
+        connections(), subscriber_hints(), access(), found, shares(), LastChecks(cache()), rate_limiter()
     )
 
 

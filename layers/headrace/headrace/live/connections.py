@@ -9,16 +9,19 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import CacheUnavailable, NotFound, StoreUnavailable
+from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.keys import room_key
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
+
+if TYPE_CHECKING:
+    from headrace.live.dynamodb import Connections
 
 CONNECTION_SECONDS = 2 * 3600
 GRACE_SECONDS = 600
@@ -52,64 +55,6 @@ class Subscription:
     user_id: str
     since: str | None = None
     is_expiring: bool = False
-
-
-class Connections(Protocol):
-    """Stores connections and subscriptions. Every method may raise StoreUnavailable; some rows may then be changed."""
-
-    def open(self, connection_id: str, caller: Caller) -> None:
-        """Store a connection. Its row expires after the longest time that a connection can last."""
-
-    def close(self, connection_id: str) -> int:
-        """Delete a connection and its subscriptions; returns the number of rows. May be called again."""
-
-    def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
-        """Subscribe a connection (opened at ``connected_at``, epoch seconds) to a room, until it or its token ends."""
-
-    def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
-        """Unsubscribe connections from a room; those without a subscription are ignored."""
-
-    def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        """Unsubscribe all connections of a user from a room; returns their number."""
-
-    def members_only(self, room_id: str) -> int:
-        """Unsubscribe the connections that subscribed before the room had members; returns their number."""
-
-    def renew(self, connection_id: str, expires_at: int) -> int:
-        """Extend an open connection to a token that expires at ``expires_at`` (epoch seconds).
-
-        Returns when the connection's token expires now: never earlier than before. Raises NotFound if it is closed.
-        """
-
-    def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
-        """When the tokens of connections expire (epoch seconds), with renewals; closed connections are left out."""
-
-    def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
-        """The connections of a user that may be open, or that are subscribed to a room; may lag by a moment."""
-
-    def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
-        """The connections of a user that may be open, each with its rooms; may lag by a moment."""
-
-    def rooms_of(self, connection_id: str) -> set[str]:
-        """The rooms to which a connection is subscribed; may lag by a moment."""
-
-    def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
-        """Delete closed connections with these subscriptions (room and connection); others expire."""
-
-    def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
-        """The subscriptions of a room that have not expired, read consistently.
-
-        They may be up to ``KEPT_SECONDS`` old if the last call for the room had the same ``mark``.
-        """
-
-    def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
-        """The connections of each user in a room, and whether there may be more than these; may lag by a moment.
-
-        One query, which reads ``limit`` rows. The connections may be open, also if their tokens have expired.
-        """
-
-    def has_subscriptions(self, room_id: str) -> bool:
-        """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
 
 
 def connection_room(connection_id: str) -> str:
@@ -214,11 +159,6 @@ class TokenExpiries:
         return {each: self._known[each][0] for each in connection_ids if each in self._known}
 
 
-def closed() -> NotFound:
-    """The error for a connection that has no row any more."""
-    return NotFound("the connection is closed")
-
-
 def live_marker(room_id: str) -> str:
     """The cache key of whether a room has subscribers."""
     return room_key("live", room_id)
@@ -249,10 +189,10 @@ class SubscriberHints:
         self._sleep = sleep
         self._cooldown = Cooldown(monotonic)
 
-    def mark_changed(self, room_id: str) -> bool:
-        """Set a new "some" for a room after its subscriptions have changed; whether it is set."""
+    def mark_changed(self, *room_ids: str) -> bool:
+        """Set a new "some" for rooms after their subscriptions have changed; whether it is set."""
         try:
-            self._set_some(room_id)
+            self._set_some(*room_ids)
         except CacheUnavailable as error:
             report("live marker", f"the mark that a room has subscribers is not set: {error.message}")
             return False
@@ -266,9 +206,9 @@ class SubscriberHints:
         if not self.mark_changed(room_id):
             self._sleep(KEPT_SECONDS)
 
-    def _set_some(self, room_id: str) -> bytes:
+    def _set_some(self, *room_ids: str) -> bytes:
         mark = SOME + b"-" + secrets.token_hex(6).encode()
-        self._cache.set_many({live_marker(room_id): (mark, MARK_SECONDS)})
+        self._cache.set_many({live_marker(room_id): (mark, MARK_SECONDS) for room_id in room_ids})
         return mark
 
     def rooms_with_subscribers(self, marks: Mapping[str, bytes | None]) -> dict[str, str]:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from headrace.live.connections import SubscriberHints, TokenExpiries
-from headrace.live.dynamodb import DynamoConnections
+from headrace.live.dynamodb import Connections
+from headrace.runtime.aws import AwsClient
 from headrace.runtime.settings import ConnectionSettings
 from headrace.services.shared import clock, dynamodb, separate_cache
+from headrace.storage.dynamodb.client import DynamoTable
+
+if TYPE_CHECKING:
+    from headrace.live.shares import Shares
 
 
 @functools.cache
-def connections() -> DynamoConnections:
+def connections() -> Connections:
     """The connections and their subscriptions."""
-    return DynamoConnections(dynamodb(), ConnectionSettings.read().connections_table)
+    return connections_of(dynamodb())
+
+
+def connections_of(client: AwsClient) -> Connections:
+    """The same, through another client of DynamoDB."""
+    return Connections(DynamoTable(client, ConnectionSettings.read().connections_table, "connections"))
 
 
 @functools.cache
@@ -26,3 +37,12 @@ def token_expiries() -> TokenExpiries:
 def subscriber_hints() -> SubscriberHints:
     """Which rooms have subscribers."""
     return SubscriberHints(separate_cache(), connections())
+
+
+@functools.cache
+def shares() -> Shares:
+    """How much each user follows."""
+    # Imported here: only functions that open connections or subscribe them need it.
+    from headrace.live.shares import Shares
+
+    return Shares(separate_cache(), connections())

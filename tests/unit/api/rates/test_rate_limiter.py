@@ -17,7 +17,7 @@ from headrace.api.rates.sliding_window import SHARES, SLOT_SECONDS, WINDOW_SECON
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.fakes.commands import MemoryCommands
 from tests.worlds.senders import CHAT, caller, message
 from tests.worlds.write_path import BATCH_POST, WritePath, frame_event, http_event
 

@@ -13,7 +13,7 @@ from headrace.api.rates.rate_limiter import CHANGES, CONNECTIONS, MEMBERS, READS
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.core.times import SystemClock
 from headrace.runtime.settings import RateSettings
-from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.fakes.commands import MemoryCommands
 from tests.worlds.functions import routes_of
 
 SETTINGS = RateSettings(event_rate=9, request_rate=20)

@@ -33,7 +33,7 @@ class World:
         self.hook = EventHook(events, self.cache, self.log, self.hints, lambda: self.publisher, self.clock)
 
     def follow(self, channel: str) -> None:
-        self.connections.subscribe(channel, "c-1", caller("ann"), NOW // 1_000_000, None)
+        self.connections.subscribe({channel: None}, "c-1", caller("ann"), NOW // 1_000_000)
         self.cache.set_many({followed("doors"): (b"1", 60)})
         self.hints.mark_changed(channel)
 

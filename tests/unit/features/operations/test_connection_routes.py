@@ -63,7 +63,7 @@ class World:
     def connect(self, connection: str, user: str = "bob", *rooms: str, at: str = NOW) -> None:
         self.connections.open(connection, caller(user))
         for room in rooms:
-            self.connections.subscribe(room, connection, caller(user), CLOCK.now() // SECOND, None)
+            self.connections.subscribe({room: None}, connection, caller(user), CLOCK.now() // SECOND)
         self.manager.open[connection] = Activity(at, LATER)
 
     def call(self, route: str, user: str = "bob", scope: str = "ops", caller: str = "olga") -> tuple[int, Any]:

@@ -22,7 +22,7 @@ from headrace.health import health, status
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
 from headrace.live.push_service import LONGEST_REST
-from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
+from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.streams.chat.messages.positions import OVERLAP
 from tests.unit.template_stack import TemplateStack
 from tools.api_reference.texts import text

@@ -15,7 +15,6 @@ from headrace.core.fields import CanonicalTime, StoredId
 from headrace.core.keys import STORED_ID_FORM, stream_channel
 from headrace.features.declared.live import FOLLOWED_SECONDS, followed
 from headrace.features.declared.streams import StreamPath, stream_named
-from headrace.live.routes import check_subscribe
 from headrace.services.shared import cache
 from headrace.streams.chat.live.check_frames import TaggedPosition
 from headrace.streams.chat.live.checks import MISSED_BYTES, changes_since
@@ -87,8 +86,9 @@ def follow(services: Subscriptions, request: Request[None, None, FollowFrame]) -
     body, context = request.body, request.event["requestContext"]
     channel, sent = _channel(body), body.since
     connection_id, connected_at = context["connectionId"], int(context["connectedAt"]) // 1000
-    check_subscribe(services.connections, request.caller, channel, connection_id)
-    services.connections.subscribe(channel, connection_id, request.caller, connected_at, None)
+    if refused := services.shares.refused(request.caller, [channel], connection_id):
+        raise refused[channel]
+    services.connections.subscribe({channel: None}, connection_id, request.caller, connected_at)
     cache().set_many({followed(body.stream): (b"1", FOLLOWED_SECONDS)})
     services.hints.mark_changed(channel)
     # Read after the subscription is stored and marked: every later frame is pushed to it.

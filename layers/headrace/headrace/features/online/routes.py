@@ -12,7 +12,7 @@ from headrace.api.router import Request, Route
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
-from headrace.live.connections import Connections
+from headrace.live.dynamodb import Connections
 from headrace.live.presence import LastChecks
 from headrace.services.access import access
 from headrace.services.connections import connections

@@ -16,7 +16,7 @@ from headrace.core.errors import Unavailable
 from headrace.core.fields import CanonicalTime
 from headrace.core.keys import channel_user
 from headrace.core.times import SECOND, iso
-from headrace.live.connections import Connections
+from headrace.live.dynamodb import Connections
 from headrace.runtime.aws import AwsClient, AwsError, call, client
 from headrace.runtime.observability import audit
 from headrace.runtime.threads import Parallel

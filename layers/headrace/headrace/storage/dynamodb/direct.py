@@ -51,7 +51,8 @@ def send_directly(client: AwsClient) -> None:
     direct, events = _Direct(client, credentials), client.meta.events
     # botocore takes one handler for each id, so that all users of the client share its connections.
     events.register("provide-client-params.dynamodb.BatchExecuteStatement", _keep_rows, unique_id="headrace-rows")
-    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "BatchExecuteStatement"):
+    reads, writes = ("GetItem", "BatchGetItem", "Query"), ("PutItem", "UpdateItem", "BatchWriteItem")
+    for operation in (*reads, *writes, "BatchExecuteStatement"):
         events.register_last(f"before-call.dynamodb.{operation}", direct.answer, unique_id=f"headrace-{operation}")
 
 

@@ -63,6 +63,7 @@ def test_a_check_subscribes_again_while_it_is_unknown_what_the_connection_follow
 
     stage.world.ok("bob", "PUT", "kitchen", OPEN)
     monkeypatch.setattr(stage.connections, "rooms_of", unavailable)
+    stage.commands.down = True
 
     stage.request("check", rooms={"kitchen": position(CLOCK.now())})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from headrace.api.responses import FRAME_BYTES
 from headrace.core.caller import Caller
 from headrace.live.connections import CONNECTION_SECONDS, SOME, Subscription, live_marker
-from headrace.live.routes import CONNECTIONS_PER_ROOM
+from headrace.live.shares import CONNECTIONS_PER_ROOM
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag
 from headrace.streams.chat.rooms.read_scope import ReadScope
@@ -140,8 +141,8 @@ def test_p12_a_removal_during_a_subscribe_leaves_no_subscription(stage: Stage) -
     stage.world.bring("alice", "den", "bob")
 
     class Raced:
-        def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
-            found = stage.world.access.read_scope(caller, room_id)
+        def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+            found = stage.world.access.read_scopes(caller, room_ids)
             if not left:
                 left.append(stage.world.ok("alice", "DELETE", "den/members/bob"))
             return found
@@ -158,8 +159,8 @@ def test_a_rejoin_during_a_subscribe_counts_from_the_new_join(stage: Stage) -> N
     stage.world.bring("alice", "den", "bob")
 
     class Raced:
-        def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
-            found = stage.world.access.read_scope(caller, room_id)
+        def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+            found = stage.world.access.read_scopes(caller, room_ids)
             if not again:
                 stage.world.clock.advance(1)
                 stage.world.ok("alice", "DELETE", "den/members/bob")

@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from headrace.api import responses
 from headrace.api.paging.pager import Page
 from headrace.api.paging.request import LIMIT, PageRequest
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import HeadraceError, mapping_of, to_body
+from headrace.core.errors import HeadraceError, StoreUnavailable, mapping_of, to_body
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user
 from headrace.core.room_shards import partitions_of
-from headrace.live.routes import followed_rooms
 from headrace.storage.reading import RangeQuery
 from headrace.streams.chat.live.check_frames import CheckFrame, ResumeFrame, RoomCheck, RoomError
 from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
@@ -34,8 +33,6 @@ MISSED_BYTES = responses.FRAME_BYTES - 16 * 1024
 """Bytes of items that the answer to `resume` may have. The rest is for the cursors and errors of 20 rooms."""
 LEAST_BYTES = 4 * 1024
 """With fewer bytes left, a room of `resume` has to be resumed again."""
-
-T = TypeVar("T")
 
 
 def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
@@ -108,24 +105,20 @@ class _Rooms:
         """
         caller, positions = request.caller, request.body.positions
         connection_id = request.event["requestContext"]["connectionId"]
-        if services.last_checks is not None:
-            services.last_checks.checked(connection_id, request.now)
-        # A new connection follows nothing, and many may open at once: the cache tells, without reading the index. If it
-        # has lost its data, rooms that are followed already are followed again, which changes nothing.
-        shares = services.shares if subscribes else None
-        is_new = shares is not None and not shares.has_rooms(caller, connection_id)
-        followed = followed_rooms(services.connections, connection_id) if subscribes and not is_new else set[str]()
-
-        def open_one(room_id: str) -> ReadScope:
-            if not subscribes:
-                return readable(services, caller, room_id)
-            is_user = channel_user(room_id) is not None
-            if room_id not in followed and (missing_too or is_user or services.access.exists(room_id)):
-                return follow(services, request, room_id)
-            return readable(services, caller, room_id) if is_user else services.access.read_scope(caller, room_id)
-
+        services.last_checks.checked(connection_id, request.now)
         errors = _beyond_limit(services, request, list(positions))
-        scopes = _by_room([room_id for room_id in positions if room_id not in errors], errors, open_one)
+        asked = [room_id for room_id in positions if room_id not in errors]
+        try:
+            scopes, refused = readable(services, caller, asked)
+            if subscribes:
+                followed = services.shares.followed(connection_id)
+                new = {each: at for each, at in scopes.items() if each not in followed and (missing_too or at.exists)}
+                found, more = follow(services, request, new)
+                scopes = {each: scope for each, scope in (scopes | found).items() if each not in more}
+                refused |= more
+        except StoreUnavailable as error:
+            scopes, refused = {}, dict.fromkeys(asked, error)
+        errors |= {room_id: {"error": to_body(error)} for room_id, error in refused.items()}
         known = {room_id: positions[room_id] for room_id, scope in scopes.items() if scope.exists or missing_too}
         return cls(positions, scopes, errors, dict.fromkeys(scopes, Since("")) | _since(services, known))
 
@@ -138,8 +131,14 @@ class _Rooms:
 
     def answer(self, request: Request[None, None, Any], work: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         """The fields of the answer: what ``work`` returns for each room and the user, or the error."""
-        found = _by_room(self.scopes, self.errors, lambda room_id: Encoded(encode_object(work(room_id))))
-
+        found: dict[str, Encoded] = {}
+        for room_id in self.scopes:
+            try:
+                found[room_id] = Encoded(encode_object(work(room_id)))
+            except HeadraceError as error:
+                if mapping_of(error).status == 500:
+                    raise
+                self.errors[room_id] = {"error": to_body(error)}
         fields: dict[str, Any] = {
             field: Encoded(encode_object({name: found.get(each) or self.errors[each] for name, each in names.items()}))
             for field, names in request.body.followed.items()
@@ -155,19 +154,6 @@ def _beyond_limit(
         return {}
     admitted, refusal = services.limiter.admit(request.caller, len(rooms) - 1, request.meter, "reads")
     return {} if refusal is None else {room_id: {"error": to_body(refusal)} for room_id in rooms[admitted + 1 :]}
-
-
-def _by_room(room_ids: Iterable[str], errors: dict[str, RoomError], work: Callable[[str], T]) -> dict[str, T]:
-    """What ``work`` returns for each room; its errors are added to ``errors``. One of the platform is raised."""
-    found: dict[str, T] = {}
-    for room_id in room_ids:
-        try:
-            found[room_id] = work(room_id)
-        except HeadraceError as error:
-            if mapping_of(error).status == 500:
-                raise
-            errors[room_id] = {"error": to_body(error)}
-    return found
 
 
 def _since(services: Subscriptions, positions: Mapping[str, Position]) -> dict[str, Since]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
@@ -13,18 +14,18 @@ from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, echo
+from headrace.core.errors import FieldError, Forbidden, HeadraceError, echo
 from headrace.core.fields import CanonicalTime, StoredId
 from headrace.core.keys import STORED_ID_FORM, channel_user
-from headrace.live.connections import Connections, SubscriberHints
+from headrace.live.connections import SubscriberHints
+from headrace.live.dynamodb import Connections
 from headrace.live.presence import LastChecks
-from headrace.live.routes import check_subscribe
 from headrace.live.shares import Shares
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag
-from headrace.streams.chat.rooms.access import RoomAccess, check_own
+from headrace.streams.chat.rooms.access import RoomAccess, check_own, not_in_room
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.stream import PositionText, RoomMessagePage
 
@@ -81,18 +82,15 @@ class HistoryPage(Answer, RoomMessagePage, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """What the frames about rooms use. ``limiter`` counts the rooms of checks; ``None``: there is no limit.
-
-    Without ``shares``, the indexes are read for each subscription, and without ``last_checks`` no times are kept.
-    """
+    """What the frames about rooms use. ``limiter`` counts the rooms of checks; ``None``: there is no limit."""
 
     connections: Connections
     hints: SubscriberHints
     access: RoomAccess
     history: History
+    shares: Shares
+    last_checks: LastChecks
     limiter: RateLimiter | None = None
-    shares: Shares | None = None
-    last_checks: LastChecks | None = None
 
 
 def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
@@ -103,7 +101,10 @@ def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) 
     and read marks.
     """
     room_id, named = request.body.followed
-    follow(services, request, room_id)
+    scopes, errors = readable(services, request.caller, [room_id])
+    _, refused = follow(services, request, scopes)
+    for error in (errors | refused).values():
+        raise error
     return {
         "type": "subscribed",
         **named,
@@ -129,38 +130,52 @@ def history(services: Subscriptions, request: Request[None, FramePage, RoomFrame
     return {"type": "history", "roomId": room_id, **page.to_body()}
 
 
-def follow(services: Subscriptions, request: Request[None, None, Any], room_id: str) -> ReadScope:
-    """Subscribe the connection to a room, or to the caller's ``user_channel``; what the caller may read there.
+Rights = tuple[dict[str, ReadScope], dict[str, HeadraceError]]
+"""What a caller may read in rooms, and the errors of the other rooms."""
 
-    Access is checked again after the row is written. If the membership ends in between, either its removal deletes
-    the row, or the second check sees it. Raises Forbidden, RateLimited, StoreUnavailable.
+
+def follow(services: Subscriptions, request: Request[None, None, Any], scopes: Mapping[str, ReadScope]) -> Rights:
+    """Subscribe the connection to rooms, or to the caller's ``user_channel``, with what the caller may read there.
+
+    Access is read again after the rows are written. If a membership ends in between, either its removal deletes the
+    row, or the second read sees it. Raises StoreUnavailable.
     """
     caller, context = request.caller, request.event["requestContext"]
     connection_id, connected_at = context["connectionId"], int(context["connectedAt"]) // 1000
-    scope = readable(services, caller, room_id)
-    if services.shares is None or not services.shares.is_small(caller, room_id, connection_id):
-        check_subscribe(services.connections, caller, room_id, connection_id)
-    while True:
-        services.connections.subscribe(room_id, connection_id, caller, connected_at, _since(scope))
-        before = scope
-        try:
-            scope = readable(services, caller, room_id)
-        except Forbidden:
+    errors: dict[str, HeadraceError] = {**services.shares.refused(caller, list(scopes), connection_id)}
+    found = {room_id: scope for room_id, scope in scopes.items() if room_id not in errors}
+    rows = {room_id: _since(scope) for room_id, scope in found.items()}
+    while rows:
+        services.connections.subscribe(rows, connection_id, caller, connected_at)
+        seen, forbidden = readable(services, caller, list(rows))
+        for room_id in forbidden:
             services.connections.unsubscribe(room_id, [connection_id])
             services.hints.mark_unsubscribed(room_id)
-            raise
-        if _since(scope) == _since(before):
-            services.hints.mark_changed(room_id)
-            return scope
+            del found[room_id]
+        services.hints.mark_changed(*seen)
+        found, errors = found | seen, errors | forbidden
+        rows = {room_id: _since(scope) for room_id, scope in seen.items() if _since(scope) != rows[room_id]}
+    return found, errors
 
 
-def readable(services: Subscriptions, caller: Caller, room_id: str) -> ReadScope:
-    """What the caller may read in a room, which includes new messages. Raises Forbidden, StoreUnavailable."""
-    user_id = channel_user(room_id)
-    if user_id is not None:
+def readable(services: Subscriptions, caller: Caller, room_ids: Sequence[str]) -> Rights:
+    """What the caller may read in rooms, which includes new messages. Raises StoreUnavailable."""
+    scopes = services.access.read_scopes(caller, [each for each in room_ids if channel_user(each) is None])
+    found, errors = dict[str, ReadScope](), dict[str, HeadraceError]()
+    for room_id in room_ids:
+        try:
+            found[room_id] = _open_scope(caller, room_id, scopes)
+        except Forbidden as error:
+            errors[room_id] = error
+    return found, errors
+
+
+def _open_scope(caller: Caller, room_id: str, scopes: Mapping[str, ReadScope | None]) -> ReadScope:
+    if (user_id := channel_user(room_id)) is not None:
         check_own(caller, user_id, "users follow only themselves")
         return ReadScope(None)
-    scope = services.access.read_scope(caller, room_id)
+    if (scope := scopes[room_id]) is None:
+        raise not_in_room(room_id)
     if not scope.is_open:
         allowed = "a room that you are a member of"
         detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, NotFound, echo
@@ -12,6 +12,7 @@ from headrace.core.keys import flaw_of, is_reserved_room
 from headrace.core.room_shards import shard_count
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
 from headrace.streams.chat.rooms.read_scope import ReadScope
+from headrace.streams.chat.rooms.retention import Retention
 from headrace.streams.chat.rooms.rooms import OPEN, CachedRooms, Room
 
 
@@ -28,45 +29,35 @@ class RoomAccess:
     def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
         """How much of the room ``caller`` may read; an unknown room reads as open and empty.
 
-        Of a direct room only the membership is read: others must not see, not even by its time, whether it exists.
-
         Raises:
             Forbidden: a ``members`` room that the caller was never in, or the id of a direct room, existing or not.
         """
-        kept = partial(self._rooms.retention, room_id)
-        if not is_reserved_room(room_id):
-            room = self._rooms.get(room_id)
-            if room is None:
-                return ReadScope(None, exists=False)
-            if room.kind == OPEN:
-                return ReadScope(None, kept)
-        intervals = self._memberships.get(caller.subject, room_id).intervals
-        if not intervals:
+        scope = self.read_scopes(caller, [room_id])[room_id]
+        if scope is None:
             raise not_in_room(room_id)
-        return ReadScope(intervals, kept)
+        return scope
 
     def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
         """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it.
 
-        Costs two reads, and a third one if the retention of a room was not read a moment ago.
+        Of a direct room only the membership is read: others must not see, not even by its time, whether it exists.
+        Costs two reads, and a third one where a scope is used and the retention of a room was not read a moment ago.
         """
         closed = list(dict.fromkeys(filter(is_reserved_room, room_ids)))
         rooms = self._rooms.get_many([room_id for room_id in room_ids if not is_reserved_room(room_id)])
         closed += [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
         memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        found: dict[str, ReadScope | None] = dict.fromkeys(closed)
         within = {room_id: memberships[caller.subject, room_id].intervals for room_id in closed}
-        whole = self.whole_rooms([room_id for room_id in {**rooms, **within} if within.get(room_id) != ()])
+        found: dict[str, ReadScope | None] = {each: None for each, intervals in within.items() if not intervals}
+        missing = [room_id for room_id, room in rooms.items() if room is None]
+        found |= dict.fromkeys(missing, ReadScope(None, exists=False))
+        whole = self.whole_rooms([each for each in {**rooms, **within} if each not in found])
         return found | {each: replace(scope, intervals=within.get(each)) for each, scope in whole.items()}
 
     def whole_rooms(self, room_ids: Collection[str]) -> dict[str, ReadScope]:
-        """Scopes of all that rooms keep, for a user's own messages. Costs one read."""
-        retentions = self._rooms.retentions(room_ids)
-        return {room_id: ReadScope(None, partial(retentions.__getitem__, room_id)) for room_id in room_ids}
-
-    def exists(self, room_id: str) -> bool:
-        """Whether there is such a room. Of direct rooms only :meth:`read_scope` tells."""
-        return is_reserved_room(room_id) or self._rooms.get(room_id) is not None
+        """Scopes of all that rooms keep, for a user's own messages. The first one that is used costs one read."""
+        retentions = cache(partial(self._rooms.retentions, room_ids))
+        return {each: ReadScope(None, partial(_retention, retentions, each)) for each in room_ids}
 
     def owns(self, caller: Caller, room: Room) -> bool:
         """Whether the caller owns the room now."""
@@ -77,6 +68,10 @@ class RoomAccess:
     def is_member_anywhere(self, user_id: str) -> bool:
         """Whether the user is or was in any room."""
         return self._memberships.is_known(user_id)
+
+
+def _retention(retentions: Callable[[], Mapping[str, Retention]], room_id: str) -> Retention:
+    return retentions()[room_id]
 
 
 def check_own(caller: Caller, user_id: str, message: str) -> None:

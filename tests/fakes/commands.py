@@ -1,4 +1,4 @@
-"""The commands of a cache that the limits on callers use, in memory."""
+"""The commands of a cache that the limits on callers and on followers use, in memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from headrace.core.errors import CacheUnavailable
 
 
 class MemoryCommands:
-    """Hashes without expiry. ``down``: the cache is unavailable. ``calls`` counts round trips."""
+    """Hashes, sets and counts without expiry. ``down``: the cache is unavailable. ``calls`` counts round trips."""
 
     def __init__(self) -> None:
         self.down = False
         self.calls = 0
+        self._sets: defaultdict[str, set[bytes]] = defaultdict(set)
         self._hashes: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
+
+    def lose(self) -> None:
+        """Lose all data."""
+        self._sets.clear()
+        self._hashes.clear()
 
     def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers to ``commands``."""
@@ -30,6 +36,12 @@ class MemoryCommands:
             return dict(fields)
         if name == "EXPIRE":
             return 1
+        if name in ("SADD", "SCARD", "SMEMBERS"):
+            members = self._sets[key]
+            members.update(str(each).encode() for each in arguments)
+            return set(members) if name == "SMEMBERS" else len(members)
+        if name == "INCR":
+            arguments = (name, 1)
         field, value = (str(each).encode() for each in arguments)
         if name == "HSET":
             fields[field] = value
