@@ -1,9 +1,10 @@
 """Measures the CPU of single events by process, beside a bare publish: ``python -m bench.singles --beside CHECKOUT``.
 
 Starts its own stage, with an echo function beside the platform's. Eight connections send messages in single frames and
-in frames of 25, single rides and clicks by HTTP, and frames to the echo function. No user follows the rooms. The CPU of
-a kind is that of the stage's processes from its first event until the last one is stored. The peer of one event is a
-bare pika publish with confirm to the same broker, in this process; the peer of the rate is the echo function.
+in frames of 25, single rides and clicks by HTTP, and frames to the echo function; 64 tasks share one Python client, and
+each sends one message at a time. No user follows the rooms. The CPU of a kind is that of the stage's processes from its
+first event until the last one is stored. The peer of one event is a bare pika publish with confirm to the same broker,
+in this process; the peer of the rate is the echo function.
 
 With ``--beside``, the stage of another checkout of this repository takes turns with this one's.
 """

@@ -15,10 +15,12 @@ import aiohttp
 
 from bench.rows import TEXT
 from headrace.core import times
+from headrace_client import over_websocket
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
 CONNECTIONS = 8
+TASKS = "message of 64 tasks of a Python client"
 FRAME = 25
 ANSWER_SECONDS = 20.0
 
@@ -98,14 +100,32 @@ async def posts(
         writer.close()
 
 
-Kind = tuple[int, Callable[[Target, int], Any]]
-"""The events of one request, and its connections."""
+@asynccontextmanager
+async def client(target: Target, place: int) -> AsyncIterator[Send]:
+    """The Python client, which sends what its tasks give it while a frame is out with the next one."""
+    async with over_websocket(target.websocket_url, target.token_for(f"singles-{place}", "chat:write")) as sender:
+
+        async def send(number: int) -> None:
+            await sender.send([message(number)])
+
+        yield send
+
+
+class Kind(NamedTuple):
+    """The events of one request, its connections, and how many ``tasks`` share one; 0: each has its own."""
+
+    events: int
+    connect: Callable[[Target, int], Any]
+    tasks: int = 0
+
+
 KINDS: dict[str, Kind] = {
-    "message": (1, lambda target, place: frames(target, single_frame, place)),
-    f"message in a frame of {FRAME}": (FRAME, lambda target, place: frames(target, full_frame, place)),
-    "ride": (1, lambda target, place: posts(target, ride, place)),
-    "click": (1, lambda target, place: posts(target, click, place)),
-    "echo": (1, lambda target, place: frames(target, echo_frame, place)),
+    "message": Kind(1, lambda target, place: frames(target, single_frame, place)),
+    TASKS: Kind(1, client, 64),
+    f"message in a frame of {FRAME}": Kind(FRAME, lambda target, place: frames(target, full_frame, place)),
+    "ride": Kind(1, lambda target, place: posts(target, ride, place)),
+    "click": Kind(1, lambda target, place: posts(target, click, place)),
+    "echo": Kind(1, lambda target, place: frames(target, echo_frame, place)),
 }
 """What is sent, by the kind of event."""
 
@@ -132,10 +152,10 @@ async def send(
     ``answered`` gets the number of each event that is accepted, and when it was sent (``time.perf_counter``). ``rate``
     is that of all connections, in requests per second; 0: as fast as they are answered.
     """
-    events, connect = kind
     latencies: list[float] = []
     async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(connect(target, place)) for place in range(connections)]
+        places = range(1 if kind.tasks else connections)
+        opened = [await stack.enter_async_context(kind.connect(target, place)) for place in places] * (kind.tasks or 1)
         start = time.perf_counter()
 
         async def one(place: int, post: Send) -> None:
@@ -150,4 +170,4 @@ async def send(
                 answered(number, began)
 
         await asyncio.gather(*(one(place, post) for place, post in enumerate(opened)))
-        return Sent(events * len(latencies), time.perf_counter() - start, sorted(latencies))
+        return Sent(kind.events * len(latencies), time.perf_counter() - start, sorted(latencies))

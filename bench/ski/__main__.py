@@ -55,7 +55,7 @@ def ride(number: int) -> tuple[str, dict[str, Any]]:
     return path, {"time": number // SKIERS, "liftID": number % 40 + 1}
 
 
-RIDE: Kind = (1, lambda target, place: posts(target, ride, place))
+RIDE = Kind(1, lambda target, place: posts(target, ride, place))
 
 
 def template_of(folder: Path, receivers: int = 0, peer: str = "") -> Path:

@@ -32,8 +32,7 @@ def send(
 
     def send_stream(stream: ReplayStream) -> None:
         connection = target.websocket(stream.user, *stream.scopes)
-        retried, reconnected = checker.retried, checker.reconnect
-        transport = FrameTransport(connection, retried, single=stream.single, reconnected=reconnected)
+        transport = FrameTransport(connection, checker.retried, reconnected=checker.reconnect)
         delivery = Delivery(transport, checker, retry_timeout)
         checker.attempted(stream.events)
         try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import websocket
 
-from headrace_client.pace import Pace
+from headrace_client.blocking import repeated
 from localstage.client.errors import ClientError
 from localstage.client.http_api import REPEATING
 
@@ -77,14 +75,7 @@ class WebSocket:
             ConnectionRefused: the token is rejected.
             ConnectionLost: all attempts failed.
         """
-        pace = Pace(REPEATING, random.uniform)
-        while True:
-            try:
-                return self.open()
-            except ConnectionLost:
-                if (pause := pace.refused(time.monotonic(), None)) is None:
-                    raise
-            time.sleep(pause)
+        repeated(self.open, REPEATING, lambda error: isinstance(error, ConnectionLost))
 
     def close(self) -> None:
         """Close the connection, if it is open. Raises nothing."""

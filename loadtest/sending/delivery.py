@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from headrace_client import BlockingSender, BlockingTransport, SendSettings
-from headrace_client.sending import is_temporary
+from headrace_client.calls import is_temporary
 from loadtest.checker.checker import Checker, OnAccepted, ignore
 from loadtest.client.command import RETRY_TIMEOUT
 from localstage.client.errors import ClientError

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace_client import Refused, Unavailable
+from headrace_client.calls import is_temporary
 from headrace_client.http import HTTP_BYTES, HTTP_EVENTS
-from headrace_client.sending import is_temporary
 from headrace_client.websocket import FRAME_BYTES, FRAME_EVENTS
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
 from localstage.client.errors import HttpError, TokenRefused
@@ -58,8 +58,9 @@ class HttpTransport:
 
 
 class FrameTransport:
-    """Sends frames over ``connection``, and opens it again after it was lost. ``single``: one event per frame."""
+    """Sends frames over ``connection``, and opens it again after it was lost. A single event is a message."""
 
+    max_events = FRAME_EVENTS
     max_bytes = FRAME_BYTES
 
     def __init__(
@@ -67,11 +68,9 @@ class FrameTransport:
         connection: WebSocket,
         retried: Retried,
         *,
-        single: bool = False,
         reconnected: Callable[[], object] = lambda: None,
         answered: Answered = lambda *_: None,
     ) -> None:
-        self.max_events = 1 if single else FRAME_EVENTS
         self._connection = connection
         self._retried = retried
         self._reconnected = reconnected
@@ -106,7 +105,7 @@ class FrameTransport:
         self._requests += 1
         number = f"r{self._requests}"
         content = {"action": "sendBatch", "events": list(events)}
-        if self.max_events == 1:
+        if len(events) == 1:
             content = {"action": "sendMessage", **events[0]}
         self._connection.send(json.dumps({**content, "requestId": number}, ensure_ascii=False))
         while True:

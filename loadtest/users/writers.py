@@ -22,15 +22,12 @@ class WebSocketWriter(StageUser):
 
     def connect(self, run: PhaseRun) -> None:
         """Open the WebSocket."""
-        work, batch = self.chat, next(each.batch for each in run.phase.loads if each.kind == self.kind)
+        work = self.chat
         self._sender = work.sender(self.place_of(run))
         websocket = self.opened(WebSocket(self.target.websocket_url, self._sender.token, timeout=FRAME_TIMEOUT))
         websocket.open_patiently()
-        reconnected = work.checker.reconnect
-        retried = work.checker.retried
-        transport = FrameTransport(
-            websocket, retried, single=batch == 1, reconnected=reconnected, answered=run.requests.add
-        )
+        retried, reconnected = work.checker.retried, work.checker.reconnect
+        transport = FrameTransport(websocket, retried, reconnected=reconnected, answered=run.requests.add)
         self._delivery = Delivery(transport, work.checker, **run.sending)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:

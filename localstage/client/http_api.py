@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import urllib3
 
 from headrace_client import SendSettings
+from headrace_client.blocking import repeated
 from headrace_client.errors import explained
-from headrace_client.pace import Pace
 from localstage.client.errors import UNREACHABLE, HttpError
 
 REPEATING = SendSettings(first_pause=0.4, longest_pause=5.0, retry_timeout=60.0)
@@ -77,17 +77,11 @@ class HttpApi:
         return other
 
     def _repeat(self, method: str, target: str, body: bytes | None) -> Any:
-        pace = None
-        if self._retry_timeout:
-            pace = Pace(replace(REPEATING, retry_timeout=self._retry_timeout), random.uniform)
-        while True:
-            try:
-                return self._request(method, target, body)
-            except HttpError as error:
-                pause = pace.refused(time.monotonic(), error.retry_after) if pace and error.retryable else None
-                if pause is None:
-                    raise
-            time.sleep(pause)
+        if not self._retry_timeout:
+            return self._request(method, target, body)
+        settings = replace(REPEATING, retry_timeout=self._retry_timeout)
+        request = partial(self._request, method, target, body)
+        return repeated(request, settings, lambda error: getattr(error, "retryable", False))
 
     def room_page(
         self, room: str, *, limit: int = 20, before: str = "", start: str | None = None, end: str | None = None

@@ -43,11 +43,9 @@ def page(items: list[str], after: str | None = None) -> dict[str, Any]:
 async def server() -> AsyncIterator[Server]:
     made, app = Server(), web.Application()
     app.router.add_route("*", "/{path:.*}", made.answer)
-    running = TestServer(app)
-    await running.start_server()
-    made.url = str(running.make_url(""))
-    yield made
-    await running.close()
+    async with TestServer(app) as running:
+        made.url = str(running.make_url(""))
+        yield made
 
 
 async def test_a_redrive_is_repeated_only_after_a_refusal_for_its_rate(server: Server) -> None:
@@ -90,19 +88,6 @@ async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Ser
     async with AsyncHeadrace(f"http://127.0.0.1:{unused_tcp_port}", "h.p.s") as client:
         with pytest.raises(Unreachable, match=str(unused_tcp_port)):
             await client.get_room("lobby")
-
-
-@pytest.mark.timeout(10)
-@pytest.mark.parametrize("body", ["<!doctype html><p>Hello", ""])
-async def test_another_server_at_the_address_is_named(body: str) -> None:
-    async def answer(_: web.Request) -> web.Response:
-        return web.Response(text=body, content_type="text/html")
-
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    async with TestServer(app) as other, AsyncHeadrace(str(other.make_url("")), "h.p.s", FAST) as client:
-        with pytest.raises(Refused, match="does not answer as Headrace does"):
-            await client.list_messages("lobby")
 
 
 async def test_a_client_outside_of_its_with_statement_says_so(server: Server) -> None:

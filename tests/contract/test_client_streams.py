@@ -75,11 +75,9 @@ async def stage() -> AsyncIterator[Stage]:
     made, app = Stage(), web.Application(client_max_size=2**23)
     app.router.add_post("/streams/{stream}/events", made.post)
     app.router.add_get("/{path:.*}", made.get)
-    running = TestServer(app)
-    await running.start_server()
-    made.url = str(running.make_url("")).rstrip("/")
-    yield made
-    await running.close()
+    async with TestServer(app) as running:
+        made.url = str(running.make_url("")).rstrip("/")
+        yield made
 
 
 async def test_an_event_gets_an_id_and_stays_the_same_when_it_is_sent_again(stage: Stage) -> None:

@@ -114,15 +114,6 @@ async def test_the_log_says_when_it_connects_and_why_again_but_never_the_token(
     assert "a-secret.to.ken" not in caplog.text
 
 
-async def test_a_refused_token_ends_the_iteration(stage: Stage) -> None:
-    stage.refuses = True
-    async with Rooms(stage.url, lambda: "h.p.s", settings=FAST) as rooms:
-        for work in (anext(aiter(rooms)), anext(aiter(rooms)), rooms.follow("kitchen")):
-            with pytest.raises(Refused, match="unauthorized"):
-                await work
-        assert rooms.connection.refusal is not None
-
-
 async def test_a_token_is_renewed_on_its_connection_before_it_expires(stage: Stage) -> None:
     stage.token_seconds = 0.4
     given = (f"h.p.{number}" for number in range(10**6))

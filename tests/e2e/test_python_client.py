@@ -76,35 +76,6 @@ def test_each_snippet_of_the_readme_runs_where_only_the_package_is_installed(
     assert re.search(r"main|hello|dinner", printed) or "logging" in snippet
 
 
-def test_the_command_line_sends_reads_and_asks(environ: dict[str, str], installed: Path, tmp_path: Path) -> None:
-    room, shell = unique("room"), installed / "headrace"
-
-    def headrace(*arguments: str) -> str:
-        return run(shell, *arguments, environ=environ, folder=tmp_path)
-
-    following = subprocess.Popen(
-        [shell, "--json", "tail", room, "--count", "1"],
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert following.stderr is not None
-    assert following.stderr.readline() == f"following {room}\n"
-    sent = json.loads(headrace("--json", "send", room, "is dinner", "ready?"))
-    pushed = json.loads(following.communicate(timeout=PATIENCE)[0])
-
-    assert sent["lane"] == "main"
-    assert (pushed["messageId"], pushed["message"]) == (sent["messageId"], "is dinner ready?")
-    assert "is dinner ready?" in headrace("history", room)
-    assert json.loads(headrace("--json", "history", room, "--last", "1")) == pushed
-    assert "totalMessages" in headrace("window")
-    assert json.loads(headrace("--json", "ski", "vertical", "7", "--resort", "7")).keys() == {"resorts"}
-    assert "topAds" in headrace("ads", "top")
-    assert "accepting" in headrace("status")
-    assert " letters" in headrace("dead-letters")
-
-
 def test_a_person_signs_in_once_and_then_works_with_a_profile(
     platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
 ) -> None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from headrace_client import Headrace
 from headrace_client.attachments import LARGEST
+from headrace_client.calls import Sent
 from headrace_client.cli.commands import cli
-from headrace_client.sending import Sent
 
 CAT = {"id": "a2", "name": "cat\x1b.png", "type": "image/png", "bytes": 4711}
 FOUND = {"timestamp": "2025-11-21T10:00:58.722861Z", "username": "bob", "message": "look"}

@@ -226,12 +226,6 @@ def test_why_a_command_waits_is_a_line_that_cannot_control_the_terminal(capsys: 
     assert capsys.readouterr().err == "headrace: again in 7 s: \N{REPLACEMENT CHARACTER}[31mbehind\n"
 
 
-def test_a_token_that_is_none_is_refused_without_a_request() -> None:
-    said = "headrace: invalid_token: the token is a text of 5 characters; allowed: a JWT, three parts of base64url"
-
-    assert headrace("history", "lobby", TOKEN="wrong").output.startswith(said)
-
-
 def test_a_profile_replaces_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """A token of one stage is never sent to another."""
     urls: list[str] = []

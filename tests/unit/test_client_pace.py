@@ -1,8 +1,11 @@
-"""The Python client's retries and rate control, on a simulated clock."""
+"""The Python client's requests, retries and rate control, on a simulated clock."""
 
 from __future__ import annotations
 
+import asyncio
 import heapq
+import itertools
+import json
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.api.rates.sliding_window import Limit, SlidingWindow
-from headrace_client import NotAccepted, Sender, SendSettings, Unavailable
+from headrace_client import NotAccepted, Refused, Sender, SendSettings, Unavailable
 from headrace_client.pace import LONGEST_RETRY_AFTER, Pace
 from headrace_client.sending import with_click_id
 from tests.worlds.senders import message
@@ -23,7 +26,8 @@ GOOD = {"lane": "main"}
 
 
 class Script:
-    """A scripted server: gives the listed answers, then accepts. The clock advances only in ``sleep``."""
+    """A scripted server: gives the listed answers, then accepts. Of a number of events the rest is limited. The text
+    ``bad`` lets a whole request be refused, and ``limited`` is never accepted. The clock advances only in ``sleep``."""
 
     max_events = 10
     max_bytes = 2000
@@ -41,34 +45,147 @@ class Script:
         pass
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        assert len(events) <= self.max_events
+        assert len(json.dumps(events)) <= self.max_bytes
         self.posted.append(list(events))
+        await asyncio.sleep(0)
+        if any(event["message"] == "bad" for event in events):
+            raise Refused("invalid_request", "a bad event")
         answer = self.answers.pop(0) if self.answers else GOOD
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, int):
+            return [GOOD if place < answer else LATER for place in range(len(events))]
+        if answer is GOOD:
+            return [LATER if event["message"] == "limited" else GOOD for event in events]
         return list(answer) if isinstance(answer, list) else [answer] * len(events)
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
         if seconds:
             self.slept.append(seconds)
+        await asyncio.sleep(0)
 
     def sender(self, settings: SendSettings | None = None, uniform: Any = lambda _low, high: high) -> Sender:
         return Sender(self, settings or SendSettings(), clock=lambda: self.now, sleep=self.sleep, uniform=uniform)
 
+    def texts(self) -> list[list[str]]:
+        return [[event["message"] for event in events] for events in self.posted]
 
-async def test_only_refused_events_are_sent_again_unchanged() -> None:
-    script = Script([GOOD, LATER, NEVER, LATER, GOOD])
-    events = [{"roomId": "kitchen", "message": str(number)} for number in range(5)]
 
-    sent = await script.sender().send(events, raise_for_errors=False)
+def one(text: str) -> list[dict[str, Any]]:
+    return [{"roomId": "kitchen", "message": text}]
 
-    first, second = script.posted
-    assert second == [first[1], first[3]]
-    assert all(each["messageId"] and each["timestamp"] for each in first)
-    assert len({each["messageId"] for each in first}) == 5
-    assert [each.event for each in sent] == first
-    assert [each.is_accepted for each in sent] == [True, True, False, True, True]
-    assert sent[2].error == NEVER["error"]
+
+async def code(sender: Sender, text: str) -> str:
+    """Sends an event; the code of its error."""
+    (sent,) = await sender.send(one(text), raise_for_errors=False)
+    return "" if sent.error is None else str(sent.error.get("code"))
+
+
+async def test_tasks_that_send_one_event_after_the_other_share_every_request() -> None:
+    script = Script()
+    sender = script.sender()
+
+    async def task(name: str) -> None:
+        for number in range(3):
+            await sender.send(one(f"{name}{number}"))
+
+    await asyncio.gather(*(task(name) for name in "abcd"))
+
+    assert script.texts() == [[f"{name}{number}" for name in "abcd"] for number in range(3)]
+
+
+@given(
+    st.lists(st.lists(st.lists(st.integers(0, 1000), max_size=12), max_size=3), max_size=5),
+    st.lists(st.integers(0, 10) | st.just(Unavailable("no answer")), max_size=8),
+)
+def test_each_caller_gets_its_own_results_in_order_and_a_bad_event_harms_no_other(
+    callers: list[list[list[int]]], answers: list[Any]
+) -> None:
+    """An event is sent again unchanged, until it is accepted. The numbers are lengths of texts."""
+    script = Script(*answers)
+    sender = script.sender()
+
+    async def call_after_call(name: int, calls: list[list[int]]) -> list[str]:
+        sent = []
+        for number, sizes in enumerate(calls):
+            events = [one(f"{name}.{number}.{place} {'x' * size}")[0] for place, size in enumerate(sizes)]
+            sent += (found := await sender.send(events))
+            assert [each.event["message"] for each in found] == [event["message"] for event in events]
+        return [json.dumps(each.event) for each in sent]
+
+    async def run() -> list[list[str]]:
+        bad = asyncio.create_task(code(sender, "bad"))
+        found = await asyncio.gather(*(call_after_call(name, calls) for name, calls in enumerate(callers)))
+        assert await bad == "invalid_request"
+        return found
+
+    found = asyncio.run(run())
+
+    first = [each for each in dict.fromkeys(map(json.dumps, itertools.chain(*script.posted))) if '"bad"' not in each]
+    assert sorted(first) == sorted(itertools.chain(*found))
+    assert all([each for each in first if each in own] == own for own in found)
+
+
+async def test_a_long_call_and_short_ones_take_turns() -> None:
+    script = Script()
+    sender = script.sender()
+    await asyncio.gather(sender.send(30 * one("long")), sender.send(one("short")))
+
+    assert ["short" in texts for texts in script.texts()] == [False, True, False, False]
+
+
+async def test_an_event_that_cannot_be_sent_is_an_error_of_its_own_call() -> None:
+    script = Script()
+    sender = script.sender()
+    good = asyncio.create_task(sender.send(one("good")))
+
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        await sender.send([{"roomId": "kitchen", "message": object()}])
+
+    assert await code(sender, "x" * 2000) == "too_large"
+    assert (await good)[0].is_accepted
+    assert script.texts() == [["good"]]
+
+
+async def test_a_call_gives_up_in_its_own_time_while_others_are_accepted() -> None:
+    script = Script()
+    sender = script.sender(SendSettings(retry_timeout=60))
+    limited = asyncio.create_task(code(sender, "limited"))
+    while not limited.done():
+        assert await code(sender, "hello") == ""
+
+    assert limited.result() == "rate_limited"
+    assert 55 < script.now < 65
+
+
+@pytest.mark.parametrize("where", ["post", "sleep"])
+async def test_closing_answers_all_who_wait_for_a_request_or_a_pause(where: str) -> None:
+    waits = asyncio.Event()
+
+    async def for_ever(_: Any) -> Any:
+        waits.set()
+        await asyncio.Event().wait()
+
+    options: Any = {where: for_ever}
+    async with Sender(Script(), **options) as sender:
+        waiting = [asyncio.create_task(code(sender, "hello")) for _ in range(3)]
+        await waits.wait()
+        waiting.append(asyncio.create_task(code(sender, "one more")))
+
+    assert await asyncio.gather(*waiting) == ["closed"] * 4
+
+
+async def test_a_caller_that_is_cancelled_takes_only_its_own_events_along() -> None:
+    script = Script()
+    sender = script.sender()
+    gone, stays = (asyncio.create_task(sender.send(one(name))) for name in ("gone", "stays"))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await stays
+
+    assert script.texts() == [["stays"]]
 
 
 async def test_a_pause_is_retry_after_plus_a_random_delay_that_doubles() -> None:
@@ -78,16 +195,6 @@ async def test_a_pause_is_retry_after_plus_a_random_delay_that_doubles() -> None
 
     assert sent.is_accepted
     assert [round(each, 3) for each in script.slept if each > 0.1] == [3.2, 3.4, 7.8, 1.6]
-
-
-async def test_a_sender_waits_for_a_slow_stage_however_often_it_is_refused() -> None:
-    script = Script(*[LATER] * 500)
-
-    (sent,) = await script.sender(SendSettings(retry_timeout=86_400)).send([message()])
-
-    assert sent.is_accepted
-    assert len(script.posted) == 501
-    assert min(script.slept) >= 3.0
 
 
 @pytest.mark.parametrize("refusal", [LATER, Unavailable("503"), Unavailable("429", 3.0)])
@@ -110,17 +217,6 @@ async def test_an_accepted_event_begins_the_time_anew() -> None:
     assert script.now > 5
 
 
-async def test_each_call_has_the_whole_time() -> None:
-    script = Script(*[LATER] * 3)
-    sender = script.sender(SendSettings(retry_timeout=5))
-    await sender.send([message()], raise_for_errors=False)
-    script.now += 60
-
-    (sent,) = await sender.send([message()])
-
-    assert sent.is_accepted
-
-
 async def test_a_sender_that_is_stopped_waits_no_longer() -> None:
     script = Script(*[LATER] * 50)
     stopped = iter([False, True])
@@ -136,18 +232,6 @@ async def test_a_sender_that_is_stopped_waits_no_longer() -> None:
 def test_a_time_that_is_not_above_zero_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=f"retry_timeout: {wrong!r} is not a number of seconds above 0"):
         SendSettings(retry_timeout=wrong)
-
-
-async def test_a_request_stays_within_the_limits_of_its_protocol() -> None:
-    script = Script()
-    events = [message(messageId=str(number), message="x" * (number * 40)) for number in range(40)]
-
-    sent = await script.sender().send(events)
-
-    assert [each.event for each in sent] == events
-    assert [event for posted in script.posted for event in posted] == events
-    assert all(len(posted) <= 10 for posted in script.posted)
-    assert max(len(posted) for posted in script.posted[-5:]) == 1
 
 
 class Limited(Script):
@@ -200,12 +284,11 @@ def test_senders_that_share_a_limit_each_get_a_share() -> None:
         took = window.admit(events, now)
         if now > 60:
             passed[number] += took
-        wait: float | None = 0.0
+        wait = 0.0
         if took == events:
             pace.accepted(now)
         else:
-            wait = pace.refused(now, int(window.wait(now)) + 1, is_first=took > 0)
-        assert wait is not None
+            wait = pace.refused(int(window.wait(now)) + 1, is_first=took > 0)
         heapq.heappush(due, (max(now + wait, now + pace.delay(now)), number))
 
     assert sum(passed) > 540 * 100 / 2
@@ -223,8 +306,8 @@ def test_rates_and_pauses_stay_within_their_bounds(
         pace.sent(pace.batch_size(), now)
         before = pace.rate
         if is_refused:
-            pause, said = pace.refused(now, retry_after), min(retry_after, LONGEST_RETRY_AFTER)
-            assert pause is None or said <= pause <= min(said + settings.longest_pause, settings.retry_timeout)
+            pause, said = pace.refused(retry_after), min(retry_after, LONGEST_RETRY_AFTER)
+            assert said <= pause <= said + settings.longest_pause
             assert pace.rate == max(settings.lowest_rate, before / 2)
         else:
             pace.accepted(now)

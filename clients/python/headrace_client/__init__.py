@@ -22,6 +22,7 @@ already. Fetched messages are delivered in the order of their keys.
 
 from .blocking import BlockingSender, BlockingTransport
 from .browser import sign_in
+from .calls import Sent
 from .client import AsyncHeadrace, Headrace
 from .connection import ConnectionSettings
 from .errors import HeadraceError, NotAccepted, NoToken, RateLimited, Refused, Unavailable, Unreachable
@@ -29,7 +30,7 @@ from .following import StreamFollower
 from .oauth import ClientCredentials, Grant, SignedIn, discover
 from .pace import SendSettings
 from .rooms import Rooms
-from .sending import Sender, Sent, over_http, over_websocket
+from .sending import Sender, over_http, over_websocket
 from .stream import AsyncStream, Stream
 from .tokens import Token
 from .types import MessageItem as Message

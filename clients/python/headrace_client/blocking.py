@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
 
-from .errors import Refused, Unavailable
-from .pace import SendSettings
-from .sending import Event, Limits, Result, SendLoop, Sent, advance, checked, failed
+from .calls import Event, Result, Sent, checked
+from .pace import Pace, SendSettings
+from .sending import Limits, SendLoop
+
+Answer = TypeVar("Answer")
 
 
 class BlockingTransport(Limits, Protocol):
@@ -37,16 +42,28 @@ class BlockingSender:
 
     def send(self, events: Sequence[Event], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send ``events``, as :meth:`Sender.send`."""
-        steps = self._loop.steps(events)
-        step, sent = advance(steps, None)
-        while step is not None:
-            results = None
-            if isinstance(step, float):
-                self._sleep(step)
-            else:
-                try:
-                    results = self._transport.post(step)
-                except (Unavailable, Refused) as error:
-                    results = failed(error, len(step))
-            step, sent = advance(steps, results)
-        return checked(sent) if raise_for_errors else sent
+        answer: Future[list[Sent]] = Future()
+        self._loop.add(events, answer)
+        with contextlib.suppress(StopIteration):
+            self._loop.run(self._post, self._pause).send(None)  # it ends at once, because nothing here is awaited
+        return checked(answer.result()) if raise_for_errors else answer.result()
+
+    async def _post(self, events: Sequence[Event]) -> list[Result]:
+        return self._transport.post(events)
+
+    async def _pause(self, seconds: float) -> None:
+        if seconds:
+            self._sleep(seconds)
+
+
+def repeated(work: Callable[[], Answer], settings: SendSettings, is_temporary: Callable[[Any], bool]) -> Answer:
+    """The answer of ``work``, which is repeated after temporary errors until ``settings.retry_timeout``."""
+    pace = Pace(settings, random.uniform)
+    while True:
+        try:
+            return work()
+        except Exception as error:
+            pause = pace.retry(time.monotonic(), getattr(error, "retry_after", None)) if is_temporary(error) else None
+            if pause is None:
+                raise
+        time.sleep(pause)

@@ -14,12 +14,13 @@ from functools import partial
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from .attachments import file_of
+from .calls import Sent
 from .errors import NoToken, RateLimited, Refused, Unavailable, Unreachable
 from .http import NOT_OPEN, HttpTransport, checked
 from .operations import Operations, _segment
 from .pace import Pace, SendSettings
 from .request import waiting
-from .sending import Sendable, Sender, Sent, with_click_id, with_id_and_time
+from .sending import Sendable, Sender, with_click_id, with_id_and_time
 from .stream import AsyncStream, Stream, identified
 from .tokens import Token
 from .types import FileType, LinkedAttachment, SentAttachment
@@ -74,12 +75,15 @@ class AsyncHeadrace(Operations):
             "rides": Sender(self._http, settings, post=rides, identify=lambda ride: ride),
             "clicks": Sender(self._http, settings, post=clicks, identify=with_click_id),
         }
+        self._streams: dict[str, AsyncStream] = {}
 
     async def __aenter__(self) -> AsyncHeadrace:
         await self._http.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for sender in (*self._senders.values(), *(stream.sender for stream in self._streams.values())):
+            await sender.close()
         await self._http.close()
 
     async def send(
@@ -98,7 +102,7 @@ class AsyncHeadrace(Operations):
 
     def stream(self, name: str) -> AsyncStream:
         """The declared stream ``name``, whose events can be sent, read and counted."""
-        return AsyncStream(self, name)
+        return self._streams.setdefault(name, AsyncStream(self, name))
 
     async def items(
         self, operation: Callable[..., Awaitable[Page[Item]]], *args: Any, **query: Any
@@ -169,7 +173,7 @@ class AsyncHeadrace(Operations):
                 return await work()
             except Unavailable as error:
                 safe = is_safe or isinstance(error, (RateLimited, NoToken))
-                pause = pace.refused(time.monotonic(), error.retry_after)
+                pause = pace.retry(time.monotonic(), error.retry_after)
                 if isinstance(error, Unreachable) or not safe or pause is None:
                     raise
                 _log.info("repeating %s in %.1f s: %s", named, pause, error)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .sending import Sent
+    from .calls import Sent
 
 TEMPORARY = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
 """Codes of errors after which the same request may succeed later."""

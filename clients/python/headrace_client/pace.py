@@ -74,19 +74,22 @@ class Pace:
         self._increased_at = now
         self._refusals = 0
 
-    def refused(self, now: float, retry_after: float | None, *, is_first: bool = False) -> float | None:
-        """Record a refusal; returns the seconds to wait, or ``None`` if it is time to give up.
+    def refused(self, retry_after: float | None, *, is_first: bool = False) -> float:
+        """Record a refusal; returns the seconds to wait.
 
         ``retry_after``: the seconds that the server named. ``is_first``: something was accepted since the last refusal.
         """
         self.rate = max(self._settings.lowest_rate, self.rate * self._settings.decrease)
         self._increased_at = None
-        if is_first or not self._refusals:
-            self._refusals, self._give_up_at = 0, now + self._settings.retry_timeout
+        if is_first:
+            self._refusals = 0
         bound = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(self._refusals, 16))
-        pause = min(max(retry_after or 0.0, 0.0), LONGEST_RETRY_AFTER) + self._uniform(0.0, bound)
         self._refusals += 1
-        if now + pause < self._give_up_at:
-            return pause
-        self._refusals = 0
-        return None
+        return min(max(retry_after or 0.0, 0.0), LONGEST_RETRY_AFTER) + self._uniform(0.0, bound)
+
+    def retry(self, now: float, retry_after: float | None) -> float | None:
+        """Record a refusal of a single request; returns the seconds to wait, or ``None`` if it is time to give up."""
+        if not self._refusals:
+            self._give_up_at = now + self._settings.retry_timeout
+        pause = self.refused(retry_after)
+        return pause if now + pause < self._give_up_at else None

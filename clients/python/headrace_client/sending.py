@@ -4,54 +4,34 @@
         await sender.send([{"roomId": "kitchen", "message": "hello"}])
 
 Events with a temporary error (429, 503, no answer) are sent again with the same id and time. So each stays the same
-event, even if an earlier attempt was accepted. The rate adapts to refusals (:mod:`.pace`).
+event, even if an earlier attempt was accepted. The rate adapts to refusals (:mod:`.pace`). What is sent while a request
+is out waits for its answer, and then shares the next request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import random
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 
+from .calls import Answer, Call, Event, Result, Sent, checked, failed, is_temporary, retry_after
 from .connection import ConnectionSettings
-from .errors import TEMPORARY, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
+from .errors import Refused, Unavailable, Unreachable
 from .http import HttpTransport
 from .pace import Pace, SendSettings
 from .tokens import Token
-from .types import Error, IncomingClick, IncomingMessage, IncomingRide
+from .types import IncomingClick, IncomingMessage, IncomingRide
 from .websocket import SocketTransport
 
 _log = logging.getLogger("headrace_client")
 
-Event = dict[str, Any]
-Result = dict[str, Any]
 Sendable = IncomingMessage | IncomingRide | IncomingClick | Event
-
-
-@dataclass(frozen=True)
-class Sent:
-    """The result of one event: the ``lane`` that accepted it, or the ``error`` (code, message, …).
-
-    ``event`` is the event as it was sent, with its id and time. ``seconds`` is the time until its last answer.
-    """
-
-    event: Event
-    lane: str | None = None
-    error: Error | None = None
-    seconds: float = 0.0
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether the event was accepted."""
-        return self.error is None
 
 
 class Limits(Protocol):
@@ -107,16 +87,17 @@ def with_click_id(click: Event) -> Event:
     return with_id_and_time({name: value for name, value in click.items() if name not in CLICK_NAMES}, "clickId")
 
 
-Step = float | list[Event]
-"""What a sender does next: it waits for so many seconds, or posts these events."""
-Steps = Generator[Step, list[Result] | None, list[Sent]]
+Post = Callable[[Sequence[Event]], Awaitable[list[Result]]]
+Sleep = Callable[[float], Awaitable[object]]
+CLOSED = {"error": {"code": "closed", "message": "the client was closed before the stage answered"}}
 
 
 class SendLoop:
-    """Decides what is sent when, until each event is accepted or permanently refused. It sends nothing itself.
+    """Decides what is sent when, until each event is accepted or permanently refused.
 
-    ``identify`` adds a missing id and time to an event. ``uniform`` is that of :class:`Pace`. Once ``stopped`` returns
-    true, the next refusal is the last.
+    Calls that wait at the same time share requests, and keep their own errors and times. ``identify`` adds a missing id
+    and time to an event. ``uniform`` is that of :class:`Pace`. Once ``stopped`` returns true, the next refusal is the
+    last.
     """
 
     def __init__(
@@ -130,59 +111,106 @@ class SendLoop:
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self._limits = limits
+        self._settings = settings or SendSettings()
         self._identify = identify
         self._clock = clock
         self._stopped = stopped
-        self.pace = Pace(settings or SendSettings(), uniform)
+        self._calls: list[Call] = []
+        self.pace = Pace(self._settings, uniform)
 
-    def steps(self, given: Sequence[Event]) -> Steps:
-        """Yield each step; after events it takes their results. Return one :class:`Sent` per event."""
-        events = [self._identify(event) for event in given]
-        began = self._clock()
-        done: dict[int, Sent] = {}
-        left = list(range(len(events)))
-        while left:
-            if delay := self.pace.delay(self._clock()):
-                yield delay
-            batch = self._next_batch(events, left)
-            self.pace.sent(len(batch), self._clock())
-            results = (yield [events[index] for index in batch]) or []
-            seconds = self._clock() - began
-            settled = {
-                index: _sent(events[index], result, seconds)
-                for index, result in zip(batch, results, strict=True)
-                if not is_temporary(result)
-            }
-            done |= settled
-            left = [index for index in left if index not in settled]
-            if len(settled) == len(batch):
-                self.pace.accepted(self._clock())
-                continue
-            last = next(result for result in results if is_temporary(result))
-            pause = self.pace.refused(self._clock(), _retry_after(results), is_first=bool(settled))
-            if pause is None or self._stopped():
-                done |= {index: _sent(events[index], last, seconds) for index in left}
-                break
-            why = last["error"].get("message") or last["error"]["code"]
-            _log.info("sending %d of %d events again in %.1f s: %s", len(left), len(events), pause, why)
-            yield pause
-        return [done[index] for index in range(len(events))]
+    def add(self, given: Sequence[Event], answer: Answer) -> None:
+        """Send ``given`` with the next requests. If ``answer`` is cancelled, what was not sent yet stays unsent.
 
-    def _next_batch(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
-        """The first indexes of ``left`` whose events fit one request."""
-        batch = list(left[: min(self._limits.max_events, self.pace.batch_size())])
-        if len(json.dumps([events[index] for index in batch])) <= self._limits.max_bytes:
-            return batch  # the usual case: one call is much faster than one for each event
-        size = 0
-        for place, index in enumerate(batch):
-            size += len(json.dumps(events[index])) + 2
-            if place and size > self._limits.max_bytes:
-                return batch[:place]
+        Raises:
+            TypeError, ValueError: an event cannot be written as JSON.
+        """
+        call = Call([self._identify(event) for event in given], answer, self._clock())
+        for place, size in enumerate(call.sizes):
+            if size > self._limits.max_bytes:
+                said = f"the event has {size} bytes, and a request at most {self._limits.max_bytes}"
+                call.settle(place, {"error": {"code": "too_large", "message": said}}, self._clock())
+        self._calls.append(call)
+
+    def close(self) -> None:
+        """Answer all calls that wait; nothing more is sent for them."""
+        for call in self._calls:
+            call.end(CLOSED, self._clock())
+
+    async def run(self, post: Post, sleep: Sleep) -> None:
+        """Send until no call waits. If it ends early, all calls are answered."""
+        pause = 0.0
+        try:
+            while self._waiting():
+                await sleep(max(pause, self.pace.delay(self._clock())))  # also 0: who was answered may send more
+                if batch := self._next_batch():
+                    self.pace.sent(len(batch), self._clock())
+                    try:
+                        results = await post([call.left[place] for call, place in batch])
+                    except Exception as error:  # noqa: BLE001 - the calls of this request raise it
+                        results = self._failed(batch, error)
+                    pause = self._settle(batch, results) if results else 0.0
+        finally:
+            self.close()
+
+    def _waiting(self) -> list[Call]:
+        self._calls = [call for call in self._calls if not call.answer.done()]
+        return self._calls
+
+    def _next_batch(self) -> list[tuple[Call, int]]:
+        """The first events that fit one request, each by its call and its place there."""
+        most, size = min(self._limits.max_events, self.pace.batch_size()), 0
+        batch: list[tuple[Call, int]] = []
+        for call in self._waiting():
+            if batch and (call.is_alone or batch[0][0].is_alone):
+                return batch
+            for place in call.left:
+                size += call.sizes[place]
+                if batch and (len(batch) == most or size > self._limits.max_bytes):
+                    return batch
+                batch.append((call, place))
         return batch
+
+    def _failed(self, batch: list[tuple[Call, int]], error: Exception) -> list[Result]:
+        """The results of a request that failed; none if its calls raise the error, or try again alone."""
+        calls = {call for call, _ in batch}
+        if not isinstance(error, Unavailable) and len(calls) > 1:  # perhaps because of one event
+            for call in calls:
+                call.is_alone = True
+            return []
+        if isinstance(error, (Unavailable, Refused)) and not isinstance(error, Unreachable):
+            return failed(error, len(batch))
+        for call in calls:
+            call.fail(error)
+        return []
+
+    def _settle(self, batch: list[tuple[Call, int]], results: list[Result]) -> float:
+        """Take the results of a request; returns the seconds to wait. Its calls are then behind those that waited."""
+        now, calls = self._clock(), dict.fromkeys(call for call, _ in batch)
+        self._calls = [call for call in self._calls if call not in calls] + [*calls]
+        refused: list[tuple[Call, Result]] = []
+        for (call, place), result in zip(batch, results, strict=True):
+            if is_temporary(result):
+                refused.append((call, result))
+            else:
+                call.settle(place, result, now)
+        if not refused:
+            self.pace.accepted(now)
+            return 0.0
+        is_first = len(refused) < len(batch) or all(call.give_up_at is None for call, _ in refused)
+        pause = self.pace.refused(retry_after(results), is_first=is_first)
+        is_last = self._stopped()
+        for call, result in refused:
+            call.give_up_at = call.give_up_at or now + self._settings.retry_timeout
+            if is_last or now + pause >= call.give_up_at:
+                call.end(result, now)
+        if self._waiting():
+            why = result["error"].get("message") or result["error"]["code"]
+            _log.info("sending %d of %d events again in %.1f s: %s", len(refused), len(batch), pause, why)
+        return pause
 
 
 class Sender:
-    """Sends events over ``transport``, one request at a time. Concurrent calls of :meth:`send` wait for each other.
+    """Sends events over ``transport``, one request at a time, which all calls share that wait for the one before.
 
     ``post`` sends a request, by default as the transport does. ``options`` are those of :class:`SendLoop`.
     """
@@ -192,15 +220,15 @@ class Sender:
         transport: Transport,
         settings: SendSettings | None = None,
         *,
-        post: Callable[[Sequence[Event]], Awaitable[list[Result]]] | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        post: Post | None = None,
+        sleep: Sleep = asyncio.sleep,
         **options: Any,
     ) -> None:
         self._transport = transport
         self._post = post or transport.post
         self._sleep = sleep
-        self._lock = asyncio.Lock()
         self._loop = SendLoop(transport, settings, **options)
+        self._running: asyncio.Task[None] | None = None
         self.pace = self._loop.pace
 
     async def __aenter__(self) -> Sender:
@@ -208,6 +236,7 @@ class Sender:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
         await self._transport.close()
 
     async def send(self, events: Sequence[Sendable], *, raise_for_errors: bool = True) -> list[Sent]:
@@ -217,25 +246,23 @@ class Sender:
         ``SendSettings.retry_timeout``. With ``raise_for_errors=False`` errors are results too.
 
         Raises:
-            NotAccepted: some events were not accepted; its ``sent`` has the results.
+            NotAccepted: some events were not accepted, or the sender was closed; its ``sent`` has the results.
             Unreachable: no request was answered yet, and nothing answers at the address.
+            TypeError, ValueError: an event cannot be written as JSON.
         """
-        async with self._lock:
-            steps = self._loop.steps(cast("Sequence[Event]", events))
-            step, sent = advance(steps, None)
-            while step is not None:
-                results = None
-                if isinstance(step, float):
-                    await self._sleep(step)
-                else:
-                    try:
-                        results = await self._post(step)
-                    except Unreachable:
-                        raise
-                    except (Unavailable, Refused) as error:
-                        results = failed(error, len(step))
-                step, sent = advance(steps, results)
-            return checked(sent) if raise_for_errors else sent
+        answer: asyncio.Future[list[Sent]] = asyncio.get_running_loop().create_future()
+        self._loop.add(cast("Sequence[Event]", events), answer)
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._loop.run(self._post, self._sleep))
+        sent = await answer
+        return checked(sent) if raise_for_errors else sent
+
+    async def close(self) -> None:
+        """Answer all calls that wait, with the error ``closed``. The transport stays open."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+        self._loop.close()  # for calls whose task had not begun yet
 
 
 def over_http(
@@ -261,43 +288,3 @@ def over_websocket(
     ``options`` are those of :class:`aiohttp.ClientSession`.
     """
     return Sender(SocketTransport(url, token, connection or ConnectionSettings(), **options), settings)
-
-
-def checked(sent: list[Sent]) -> list[Sent]:
-    """``sent``, if all events were accepted; else raises :class:`NotAccepted`."""
-    if all(each.is_accepted for each in sent):
-        return sent
-    raise NotAccepted(sent)
-
-
-def advance(steps: Steps, results: list[Result] | None) -> tuple[Step | None, list[Sent]]:
-    """The next step after the ``results`` of the last one; without a next step the result of each event."""
-    try:
-        return steps.send(results), []
-    except StopIteration as ended:
-        return None, list(ended.value)
-
-
-def failed(error: Unavailable | Refused, count: int) -> list[Result]:
-    """The results of ``count`` events whose request failed."""
-    if isinstance(error, Refused):
-        return [{"error": {"code": error.code, "message": error.message}}] * count
-    code = "rate_limited" if isinstance(error, RateLimited) else "unavailable"
-    return [{"error": {"code": code, "message": str(error), "retryAfter": error.retry_after}}] * count
-
-
-def _sent(event: Event, result: Result, seconds: float) -> Sent:
-    error = result.get("error")
-    return Sent(event, None if error else str(result.get("lane", "")), error or None, seconds)
-
-
-def is_temporary(result: Result) -> bool:
-    """Whether the event of ``result`` was refused and may be accepted later."""
-    error = result.get("error")
-    return error is not None and (error.get("code") in TEMPORARY or error.get("retryAfter") is not None)
-
-
-def _retry_after(results: Sequence[Result]) -> float | None:
-    """The longest ``retryAfter`` in ``results``, in seconds; ``None`` without one."""
-    said = [each["error"]["retryAfter"] for each in results if is_temporary(each) and each["error"].get("retryAfter")]
-    return max((float(each) for each in said), default=None)

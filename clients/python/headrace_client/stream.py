@@ -17,10 +17,11 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import types
+from .calls import Event, Sent, checked
 from .errors import Refused
 from .operations import _segment
 from .request import waiting
-from .sending import Event, Sender, Sent, checked, with_id_and_time
+from .sending import Sender, with_id_and_time
 
 if TYPE_CHECKING:
     from .client import AsyncHeadrace, Headrace
@@ -42,7 +43,7 @@ class AsyncStream:
         self._client = client
         self._key = ""
         post = functools.partial(client._http.batch, f"/streams/{_segment(name)}/events")
-        self._sender = Sender(client._http, client._settings, post=post, identify=identified)
+        self.sender = Sender(client._http, client._settings, post=post, identify=identified)
 
     async def send(self, event: Event) -> Sent:
         """Send an event until it is accepted.
@@ -58,7 +59,7 @@ class AsyncStream:
 
         Returns one result for each, in order; a refused event has an ``error``.
         """
-        return await self._sender.send([*events], raise_for_errors=False)
+        return await self.sender.send([*events], raise_for_errors=False)
 
     async def describe(self, /) -> types.Description:
         """Its key, its user, what is counted and summed, and the JSON schema of an event."""
@@ -126,7 +127,7 @@ class Stream:
         self.name = name
         self._run = client._run
         self._items = client.items
-        self._inner = AsyncStream(client._inner, name)
+        self._inner = client._inner.stream(name)
 
     def send_many(self, events: Iterable[Event]) -> list[Sent]:
         """Send events, as :meth:`AsyncStream.send_many`."""

@@ -106,7 +106,7 @@ class Import:
             Unavailable: no event was accepted for ``SendSettings.retry_timeout``.
             ValueError: a column of a CSV file is no field of the stream.
         """
-        streams = [client.stream(self.kept.stream) for _ in range(IN_FLIGHT)]
+        streams = [AsyncStream(client, self.kept.stream) for _ in range(IN_FLIGHT)]
         sending: deque[asyncio.Task[list[Line]]] = deque()
         with (
             self.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file,

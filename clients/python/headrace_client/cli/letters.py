@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from .. import Headrace, SendSettings, Unavailable
-from ..pace import Pace
+from ..blocking import repeated
 from .show import Command, show_json, show_rows, visible
 from .stage import Stage
 
@@ -177,20 +177,13 @@ def parked(stage: Stage, /, lane: str | None, rate: int) -> None:
 
 def _return_parked(api: Headrace, lane: str, rate: int, count: int, settings: SendSettings) -> tuple[int, str]:
     """Return ``count`` parked messages to a lane: how many were, and the reason of an early stop, else empty."""
-    done, pace = 0, Pace(settings, random.uniform)
+    done = 0
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("returned", total=count)
         while done < count:
-            try:
-                answer = api.request(
-                    "POST", "/parked/return", body={"lane": lane, "rate": rate, "limit": min(1000, count - done)}
-                )
-            except Unavailable as error:
-                if (pause := pace.refused(time.monotonic(), error.retry_after)) is None:
-                    raise
-                time.sleep(pause)
-                continue
-            pace.accepted(time.monotonic())
+            body = {"lane": lane, "rate": rate, "limit": min(1000, count - done)}
+            ask = partial(api.request, "POST", "/parked/return", body=body)
+            answer = repeated(ask, settings, lambda error: isinstance(error, Unavailable))
             done += answer["returned"]
             progress.update(task, completed=done)
             if "failure" in answer:
