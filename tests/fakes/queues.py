@@ -15,13 +15,8 @@ from headrace.core.errors import (
     RetryLaneUnavailable,
 )
 from headrace.core.times import SECOND, Clock
-from headrace.queues.ports import (
-    RECEIVE_LIMIT,
-    Outcome,
-    Outgoing,
-    ReceivedLetter,
-    RetryRecord,
-)
+from headrace.queues.dead_lane import RECEIVE_LIMIT, ReceivedLetter
+from headrace.queues.ports import Outcome, Outgoing, RetryRecord
 from headrace.queues.sqs import to_text
 from tests.fakes.clock import FixedClock
 

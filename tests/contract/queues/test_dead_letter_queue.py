@@ -16,8 +16,9 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.features.operations.dead_letter import REDRIVEN, Filter
 from headrace.features.operations.dead_letters import DeadLetters
-from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
-from headrace.queues.sqs import BASE64, ENCODING, TIMEOUT, SqsDeadLane, SqsRetryLane, to_text
+from headrace.queues.dead_lane import TIMEOUT, DeadLane, ReceivedLetter, SqsDeadLane
+from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.sqs import BASE64, ENCODING, SqsRetryLane, to_text
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client

@@ -44,8 +44,8 @@ def status() -> Parts:
     """The status of every dependency; no call takes longer than a second."""
     from headrace.health.breaker_status import read_breaker_status
     from headrace.health.status import ASK_SECONDS, KEPT_SECONDS
+    from headrace.queues.dead_lane import queue_counts
     from headrace.queues.rabbitmq.topology import queue_depths
-    from headrace.queues.sqs import queue_counts
 
     settings = BrokerSettings.read()
     retry_url, dead_url = RetryLaneSettings.read().retry_queue_url, DeadLaneSettings.read().dead_letter_queue_url

@@ -1,4 +1,4 @@
-"""Ports of the queues: publish to the broker, hold records for a retry, read dead letters."""
+"""Ports of the queues: publish to the broker, and hold records for a retry."""
 
 from __future__ import annotations
 
@@ -64,45 +64,6 @@ class RetryLane(Protocol):
 
         Where that fails, the queue's visibility timeout applies.
         """
-
-
-RECEIVE_LIMIT = 10
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedLetter:
-    """A dead record that was received, and is hidden for some seconds.
-
-    ``sent_at`` is when it last entered the retry lane, in microseconds; ``received`` counts every receive since then,
-    also those from the dead lane.
-    """
-
-    id: str
-    receipt: str
-    body: str
-    attributes: Mapping[str, str]
-    sent_at: int
-    received: int
-
-
-class DeadLane(Protocol):
-    """Receives dead records, and releases or deletes them."""
-
-    def receive(self, hold: int) -> list[ReceivedLetter]:
-        """At most ten records, hidden for ``hold`` seconds; none if the queue has no others now.
-
-        Raises:
-            DeadLaneUnavailable: the queue does not answer.
-        """
-
-    def others_hold(self, count: int) -> bool:
-        """Whether others hold records, beside ``count`` of the caller. Raises DeadLaneUnavailable."""
-
-    def release(self, held: Sequence[ReceivedLetter]) -> None:
-        """Make them visible at once. Where that fails, they become visible when the time of their receive is over."""
-
-    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        """Delete them; whether each is known to be deleted, in order. Never raises for what the queue does."""
 
 
 class LivePublisher(Protocol):

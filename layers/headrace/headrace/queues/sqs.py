@@ -1,4 +1,4 @@
-"""The retry lane and the dead lane on SQS queues, and the counts of any queue."""
+"""The retry lane on an SQS queue, and the form of records on any queue."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from headrace.core.collections import groups, slices
-from headrace.core.errors import DeadLaneUnavailable, PoisonRecord, RetryLaneUnavailable
-from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter, RetryRecord
+from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
+from headrace.queues.ports import RetryRecord
 from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call
 from headrace.runtime.threads import Parallel
 
@@ -82,7 +82,7 @@ class SqsRetryLane:
 
     def postpone(self, pauses: Mapping[str, int]) -> None:
         entries = [{"ReceiptHandle": receipt, "VisibilityTimeout": seconds} for receipt, seconds in pauses.items()]
-        _in_batches(self._client.change_message_visibility_batch, self._url, entries)
+        in_batches(self._client.change_message_visibility_batch, self._url, entries)
 
     def _send_batch(
         self, entries: Sequence[Entry], silent: list[RetryLaneUnavailable]
@@ -126,88 +126,10 @@ def _entry(index: int, body: str, attributes: Mapping[str, str], delay: int) -> 
     return entry, message_bytes(body, attributes)
 
 
-LONG_POLL = 1
-"""Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
-TIMEOUT = 5.0
-"""Seconds that the client of a dead lane should wait for an answer: the poll, and time to spare."""
-
-
-class SqsDeadLane:
-    """A :class:`~headrace.queues.ports.DeadLane` on the queue ``url``."""
-
-    def __init__(self, url: str, sqs: AwsClient) -> None:
-        self._url = url
-        self._client = sqs
-
-    def receive(self, hold: int) -> list[ReceivedLetter]:
-        try:
-            answer = call(
-                self._client.receive_message,
-                QueueUrl=self._url,
-                MaxNumberOfMessages=RECEIVE_LIMIT,
-                VisibilityTimeout=hold,
-                WaitTimeSeconds=LONG_POLL,
-                MessageAttributeNames=["All"],
-                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
-            )
-        except AwsError as error:
-            raise DeadLaneUnavailable(f"the dead-letter queue is unavailable: {error.code}") from error
-        return [_received(message) for message in answer.get("Messages", ())]
-
-    def others_hold(self, count: int) -> bool:
-        try:
-            return queue_counts(self._client, self._url)["inFlight"] > count
-        except RetryLaneUnavailable as error:
-            raise DeadLaneUnavailable(error.message) from error
-
-    def release(self, held: Sequence[ReceivedLetter]) -> None:
-        entries = [{"ReceiptHandle": each.receipt, "VisibilityTimeout": 0} for each in held]
-        _in_batches(self._client.change_message_visibility_batch, self._url, entries)
-
-    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        entries = [{"ReceiptHandle": each.receipt} for each in held]
-        return _in_batches(self._client.delete_message_batch, self._url, entries)
-
-
-def _in_batches(operation: Callable[..., dict[str, Any]], url: str, entries: Sequence[Entry]) -> list[bool]:
+def in_batches(operation: Callable[..., dict[str, Any]], url: str, entries: Sequence[Entry]) -> list[bool]:
     """Whether SQS took each of ``entries``. Where a call fails, it may have taken them."""
     done: set[str] = set()
     for part in slices([{"Id": str(index), **entry} for index, entry in enumerate(entries)], BATCH_ENTRIES):
         with suppress(AwsError):
             done.update(each["Id"] for each in call(operation, QueueUrl=url, Entries=part).get("Successful", ()))
     return [str(index) in done for index in range(len(entries))]
-
-
-def _received(message: Mapping[str, Any]) -> ReceivedLetter:
-    system = message.get("Attributes", {})
-    given = message.get("MessageAttributes", {})
-    return ReceivedLetter(
-        message["MessageId"],
-        message["ReceiptHandle"],
-        message["Body"],
-        {name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
-        int(system.get("SentTimestamp", 0)) * 1000,
-        int(system.get("ApproximateReceiveCount", 1)),
-    )
-
-
-_COUNTS = {
-    "waiting": "ApproximateNumberOfMessages",
-    "inFlight": "ApproximateNumberOfMessagesNotVisible",
-    "delayed": "ApproximateNumberOfMessagesDelayed",
-}
-
-
-def queue_counts(sqs: AwsClient, url: str) -> dict[str, int]:
-    """Messages that are waiting, in flight (received, or hidden until their next try), and delayed.
-
-    SQS counts approximately: the numbers are exact about a minute after the last change.
-
-    Raises:
-        RetryLaneUnavailable: the queue did not answer.
-    """
-    try:
-        found = call(sqs.get_queue_attributes, QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
-    except AwsError as error:
-        raise RetryLaneUnavailable(f"the queue does not answer: {error.code}") from error
-    return {name: int(found.get(attribute, 0)) for name, attribute in _COUNTS.items()}

@@ -8,7 +8,8 @@ import pytest
 
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.features.operations.dead_letter import Filter, examine
-from headrace.queues.ports import ReceivedLetter, RetryRecord
+from headrace.queues.dead_lane import ReceivedLetter
+from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from tests.unit.delivery.test_persister import POISON, envelope, event
 from tests.unit.delivery.test_throttling import envelope as throttled

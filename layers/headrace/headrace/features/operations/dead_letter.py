@@ -20,7 +20,8 @@ from headrace.core.fields import CanonicalTime, Time, accepts
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
-from headrace.queues.ports import ReceivedLetter, RetryRecord
+from headrace.queues.dead_lane import ReceivedLetter
+from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import BASE64, ENCODING, from_text
 from headrace.stage.registry import STREAMS
 

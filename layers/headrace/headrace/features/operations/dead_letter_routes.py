@@ -18,7 +18,7 @@ from headrace.core.fields import CanonicalTime, Number, accepts, whole_number
 from headrace.features.operations.dead_letter import SHOWN_CHARACTERS, DeadLetterBody, Filter
 from headrace.features.operations.dead_letter_texts import with_bodies
 from headrace.features.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
-from headrace.queues.sqs import TIMEOUT, SqsDeadLane
+from headrace.queues.dead_lane import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import audit
 from headrace.runtime.settings import DeadLaneSettings, table_settings

@@ -9,7 +9,8 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.people import FindErased, Progress, Target
 from headrace.core.stream import Stream
-from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
+from headrace.queues.dead_lane import DeadLane, ReceivedLetter
+from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 
 HOLD = 900

@@ -14,7 +14,7 @@ from headrace.features.people.erasures import erased, erasure_queue, erasures
 from headrace.features.people.exports.tasks import exports
 from headrace.features.people.exports.withdrawal import erase_exports
 from headrace.features.people.hashes import person_hashes
-from headrace.queues.sqs import TIMEOUT, SqsDeadLane
+from headrace.queues.dead_lane import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     ArchiveSettings,
