@@ -98,7 +98,7 @@ class Path:
 
 def store(stream: Any, table: str, events: Iterable[dict[str, Any]]) -> None:
     """Store events of a trusted producer in the table of their stream."""
-    from headrace.core.caller import SenderContext
+    from headrace.core.sender import SenderContext
     from headrace.core.stream import TableSettings
 
     sender, settings = SenderContext("bench", "bench", True, FILLED_AT), TableSettings(table=table, retention_days=90)

@@ -21,8 +21,8 @@ from bench.rounds import Series, command, head, median_text, percentile, ratio, 
 from bench.singles.senders import KINDS, click, message, send
 from bench.stages import Stage, started
 from headrace.core import times
-from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
+from headrace.core.sender import SenderContext
 from headrace.features.ads.stream import ADS
 from headrace.queues.names import PERSIST_EXCHANGE, persist_queue
 from loadtest.checker.durability_probe import DurabilityProbe, Look

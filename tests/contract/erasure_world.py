@@ -8,10 +8,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.core.people import Step, lines_of
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.features.ads import people as ads

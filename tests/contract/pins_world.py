@@ -10,8 +10,8 @@ import boto3
 from moto import mock_aws
 
 from headrace.api.router import Api, http_handler
-from headrace.core.caller import SenderContext
 from headrace.core.people import Target
+from headrace.core.sender import SenderContext
 from headrace.core.times import SystemClock, iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.records import rows_of

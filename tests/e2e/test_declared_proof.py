@@ -14,8 +14,8 @@ import pytest
 from faults.harness.chat_load import Load
 from faults.harness.ledger import QueueContents
 from faults.harness.stream_load import Unmeasured
-from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
+from headrace.core.sender import SenderContext
 from headrace.features.declared.stream import Events
 from loadtest.client.target import Target
 from loadtest.declared.events import Made, Totals

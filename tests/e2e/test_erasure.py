@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
+from headrace.core.sender import SenderContext
 from headrace.core.times import iso, micros_of
 from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage

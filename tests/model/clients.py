@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from headrace.core import times
-from headrace.core.caller import Caller, SenderContext
+from headrace.core.caller import Caller
 from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter

@@ -18,7 +18,8 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.features.operations.dead_letters import DeadLetters
 from headrace.storage.ports import GuardedStore
-from headrace.streams.chat import stream as chat
+from headrace.streams.chat import incoming as chat
+from headrace.streams.chat import stream
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.model import world
 from tests.model.world import World
@@ -275,7 +276,7 @@ def a_resend_extends_the_expiry(patch: pytest.MonkeyPatch) -> None:
     def from_acceptance(_timestamp: str, accepted_at: int, retention_days: int) -> int:
         return (accepted_at + retention_days * times.DAY) // times.SECOND
 
-    patch.setattr(chat, "expires_at", from_acceptance)
+    patch.setattr(stream, "expires_at", from_acceptance)
 
 
 @found_as(r"not drain|not stored")

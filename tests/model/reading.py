@@ -10,9 +10,9 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.core import times
 from headrace.core.caller import Caller
-from headrace.core.room_shards import stored
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.room_shards import stored
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room

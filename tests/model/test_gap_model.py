@@ -17,7 +17,6 @@ from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.items import Item
-from headrace.core.room_shards import stored
 from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.storage.ports import Failure, Table
@@ -25,6 +24,7 @@ from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import mark_late, parse_position, position
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.room_shards import stored
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import item_of

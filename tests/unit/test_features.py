@@ -22,7 +22,7 @@ CHANGES = list(registry.STREAMS["chat"].kinds)
 FIELDS = [name for each in FEATURES for name in each.fields]
 LOOK = """
 import importlib.util, json, sys
-from headrace.core.caller import SenderContext
+from headrace.core.sender import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import rows_of

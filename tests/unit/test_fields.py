@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core import times
-from headrace.core.caller import SenderContext
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, TableSettings
 from headrace.features.ads import routes, storing
 from headrace.features.ads import stream as ads

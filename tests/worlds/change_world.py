@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.core.caller import SenderContext
 from headrace.core.errors import UserError
 from headrace.core.items import Item
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Reason, ValidatedEvent
 from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import MESSAGE

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from headrace.core.caller import SenderContext
 from headrace.core.items import Item
-from headrace.core.stream import TableSettings, ValidatedEvent
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Incoming, TableSettings, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.features.attachments.files import names_of
 from headrace.features.attachments.store import Attachments
@@ -42,7 +42,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return KINDS[event[CHANGE]].item(event, accepted_at, table)
 
 
-CHANGES = replace(change.EDITS, accept=accept, item=item, kinds=KINDS)
+CHANGES = replace(change.EDITS, sent=lambda: Incoming(accept), item=item, kinds=KINDS)
 """How clients send edits, deletions and reactions."""
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.request import ListRequest, PageRequest
-from headrace.core.caller import SenderContext
 from headrace.core.items import Item
 from headrace.core.json import encode_object
 from headrace.core.keys import time_of
+from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.delivery.row_writer import Hooks
 from headrace.features.replies.routes import list_replies

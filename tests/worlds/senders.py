@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.caller import Caller, SenderContext
+from headrace.core.caller import Caller
+from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.stage.registry import STREAMS
 from tests.fakes.clock import FixedClock

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headrace.core.caller import SenderContext
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream
 from headrace.core.times import SystemClock
 

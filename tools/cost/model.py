@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.core.caller import SenderContext
 from headrace.core.items import size_of
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, TableSettings
 from headrace.features.ads.stream import ADS
 from headrace.features.ski.stream import SKI

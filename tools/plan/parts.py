@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headrace.core.room_shards import COUNTS
 from headrace.features.ads.stream import AD_SHARDS
+from headrace.streams.chat.room_shards import COUNTS
 from tools.cost.model import (
     CACHE_UNITS,
     KB,

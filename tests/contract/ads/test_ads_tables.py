@@ -12,12 +12,13 @@ import pytest
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, http_handler
 from headrace.core import times
-from headrace.core.caller import SenderContext
+from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
+from headrace.features.ads.accepting import TAKEN_BACK_CLICKS
 from headrace.features.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
 from headrace.features.ads.storing import MakeStub, make_stub
-from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import ADS
 from headrace.features.analytics.scanner import Scanner
 from headrace.features.analytics.windows import Analytics
 from headrace.runtime.aws import client

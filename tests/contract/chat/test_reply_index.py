@@ -9,7 +9,6 @@ import pytest
 
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.core.items import Item
-from headrace.core.room_shards import stored
 from headrace.core.times import Interval, iso
 from headrace.features.replies.field import thread
 from headrace.runtime.aws import client
@@ -17,6 +16,7 @@ from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.reading import RangeQuery, RangeReader
 from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.room_shards import stored
 from headrace.streams.chat.stream import REPLY_INDEX, THREAD
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryReader

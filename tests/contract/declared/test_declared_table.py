@@ -13,8 +13,8 @@ import pytest
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, http_handler
 from headrace.core import times
-from headrace.core.caller import SenderContext
 from headrace.core.people import Target
+from headrace.core.sender import SenderContext
 from headrace.core.times import SystemClock
 from headrace.features.analytics.scanner import Scanner
 from headrace.features.analytics.windows import Analytics

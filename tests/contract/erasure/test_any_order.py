@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.keys import timestamp_sk
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.delivery.persister import Persister

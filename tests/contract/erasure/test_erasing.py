@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
+from headrace.core.sender import SenderContext
 from headrace.core.times import iso
 from headrace.features.edits.change import fold
 from headrace.features.people.erasures import Task

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from headrace.api.statistics import RequestTimes
-from headrace.core.caller import Caller, SenderContext
+from headrace.core.caller import Caller
+from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.features.ski import routes, skiers

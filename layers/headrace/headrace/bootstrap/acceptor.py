@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.core.caller import HashAddress, without_hash
+from headrace.core.sender import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gates
 from headrace.delivery.backlog import BacklogLimit, SharedWaits
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
@@ -49,7 +49,7 @@ def frame_sending() -> Sending:
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
-    return acceptor(gates(), rate_limiter(), hash_address(), backlog_limit())
+    return acceptor(gates(), rate_limiter(), hash_address() or without_hash, backlog_limit())
 
 
 def gates() -> Gates:

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.core import times
-from headrace.core.caller import AGE_LIMIT
 from headrace.core.errors import FieldError, PoisonRecord, echo
 from headrace.core.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from headrace.core.times import AGE_LIMIT
 
 Item = dict[str, Any]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headrace.core import keys
-from headrace.core.caller import Caller, SenderContext
 from headrace.core.errors import (
     ConfigurationError,
     FollowUpUnavailable,
@@ -24,6 +23,9 @@ from headrace.core.times import HOUR_LENGTH
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from headrace.core.caller import Caller
+    from headrace.core.sender import SenderContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +156,22 @@ class Kind:
     place_of: Callable[[Mapping[str, Any]], tuple[str, str]]
 
 
+class Incoming(NamedTuple):
+    """How clients send events.
+
+    ``accept(raw, sender)`` validates an event and adds its id, time and user, or raises InvalidEvent. ``model`` is that
+    of an event as it is sent; a stream without one is not for clients.
+    """
+
+    accept: Callable[[object, SenderContext], ValidatedEvent]
+    model: type[BaseModel] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
     """One stream of events, declared in one module.
 
-    ``incoming`` is the model of an event as clients send it; a stream without one is not for clients.
-    ``accept(raw, sender)`` validates a client's event and adds its id, time and user, or raises InvalidEvent.
+    ``sent()`` says how clients send its events. What only stores them never calls it, and loads nothing of it.
     ``item(event, accepted_at, table)`` validates such an event again, since a record may come from anywhere, and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
     ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
@@ -175,13 +187,12 @@ class Stream:
     name: str
     id_field: str
     write_scope: str
-    accept: Callable[[object, SenderContext], ValidatedEvent]
+    sent: Callable[[], Incoming]
     item: Callable[[dict[str, Any], int, TableSettings], Item]
     table_setting: str
     partition_key: str
     sort_key: str
     retention_setting: str = ""
-    incoming: type[BaseModel] | None = None
     other_id_field: str = ""
     indexes: tuple[Index, ...] = ()
     analytics_dimensions: AnalyticsDimensions | None = None
@@ -193,6 +204,16 @@ class Stream:
     archived: Mapping[frozenset[str], ArchivedTable] = field(default_factory=dict, compare=False)
     keep_days: int | None = None
     group: str = ""
+
+    @property
+    def incoming(self) -> type[BaseModel] | None:
+        """The model of an event as clients send it."""
+        return self.sent().model
+
+    @property
+    def accept(self) -> Callable[[object, SenderContext], ValidatedEvent]:
+        """As :class:`Incoming` has it."""
+        return self.sent().accept
 
     @property
     def queues(self) -> str:

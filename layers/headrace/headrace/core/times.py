@@ -18,6 +18,8 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+AHEAD_LIMIT, AGE_LIMIT = 5 * MINUTE, DAY
+"""How far ahead the time of an event may be when it is accepted, and how old."""
 HOUR_LENGTH = 13
 """Characters of an hour, such as 2026-11-27T10, with which each canonical time in it begins."""
 ACCEPTED_FORM = (

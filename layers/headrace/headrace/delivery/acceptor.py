@@ -15,9 +15,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
+from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
 from headrace.core.errors import InvalidEvent, Lane, RetryLaneUnavailable, Unavailable, echo, mapping_of
+from headrace.core.sender import HashAddress, SenderContext, without_hash
 from headrace.core.stream import Gate, Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.delivery.backlog import BacklogLimit

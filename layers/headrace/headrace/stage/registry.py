@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.core.caller import without_hash
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature
 from headrace.core.items import Item
@@ -15,7 +14,7 @@ from headrace.stage.chosen import CHOSEN, FEATURES, made, parts
 from headrace.streams.chat.stream import CHAT, with_features
 
 if TYPE_CHECKING:
-    from headrace.core.caller import HashAddress
+    from headrace.core.sender import HashAddress
     from headrace.core.stream import ArchivedTable, EventScreen
     from headrace.queues.ports import LivePublisher
     from headrace.streams.chat.rooms.channels import Channels
@@ -65,10 +64,10 @@ def all_streams() -> dict[str, Stream]:
     return _streams(FEATURES)
 
 
-def hash_address() -> HashAddress:
-    """How addresses of clients are hashed for events that keep them."""
+def hash_address() -> HashAddress | None:
+    """How addresses of clients are hashed, if there are events that keep them."""
     found: HashAddress | None = _only("hash_address")
-    return found or without_hash
+    return found
 
 
 def consent() -> Consent:

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core import keys
-from headrace.core.caller import SenderContext, caller_from_http
+from headrace.core.caller import caller_from_http
 from headrace.core.errors import InvalidEvent, PoisonRecord
+from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
+from headrace.features.ads.accepting import DERIVED_ID_LENGTH, TAKEN_BACK_CLICKS
 from headrace.features.ads.addresses import AddressHasher, canonical
 from headrace.features.ads.routes import item_of, start_key
-from headrace.features.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import AD_INDEX, ADS, ONCE_DAYS
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ads_world import ADDRESS, CLICKS, START, USER, AdsWorld, click

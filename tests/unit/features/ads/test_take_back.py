@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from headrace.core import times
-from headrace.core.caller import SenderContext
+from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
-from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.accepting import TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import ADS
 from tests.worlds.ads_world import SETTLE, START, USER, AdsWorld, click
 
 NOW = times.parse_iso(START)

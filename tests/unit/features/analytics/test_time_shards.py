@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core import times
-from headrace.core.caller import SenderContext
+from headrace.core.sender import SenderContext
 from headrace.core.stream import Shards, Stream, TableSettings
 from headrace.features.ads.stream import ADS
 from headrace.features.analytics.requests import Scope, WindowRequest

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.core.items import Item
-from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.accepting import TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import ADS
 from headrace.features.archive.archiver import archived as archived_tables
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from ops.replay import TABLES

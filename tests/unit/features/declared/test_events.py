@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from headrace.core import times
-from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.errors import InvalidEvent, PoisonRecord
+from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.declare import Event, Field, Id, Refused, Secret, Stream, User
 from headrace.delivery.records import rows_of

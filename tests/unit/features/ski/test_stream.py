@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.core.caller import SenderContext
 from headrace.core.errors import ConfigurationError, PoisonRecord, StoreUnavailable
 from headrace.core.keys import shards_of
+from headrace.core.sender import SenderContext
 from headrace.core.stream import TIME_SHARDS, Shards
 from headrace.core.times import DAY, parse_iso
 from headrace.features.ski import stream

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.core import times
-from headrace.core.caller import SenderContext
 from headrace.core.errors import PoisonRecord
+from headrace.core.sender import SenderContext
 from headrace.features.ski import routes, skiers
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from tests.worlds.ski_world import RIDES, TAKE_BACK, SkiWorld, ride

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headrace.core.items import Item
-from headrace.core.room_shards import stored
 from headrace.core.stream import Stream, TableSettings, Told
 from headrace.core.times import SECOND
-from headrace.features.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.features.ads.accepting import TAKEN_BACK_CLICKS
+from headrace.features.ads.stream import ADS
 from headrace.features.ads.stream import tell as tell_of_clicks
 from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
 from headrace.features.ski.stream import tell as tell_of_rides
@@ -20,6 +20,7 @@ from headrace.features.tell.told import STORED, tells
 from headrace.stage.chosen import FEATURES
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.message_row import ERASED
+from headrace.streams.chat.room_shards import stored
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.senders import CHAT, TABLE, sender

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.core.room_shards import stored
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.room_shards import stored
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import at
 

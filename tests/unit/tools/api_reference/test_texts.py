@@ -12,7 +12,8 @@ from headrace.api.rates.rate_limiter import PERCENT, TYPING, Kind
 from headrace.api.rates.sliding_window import SLOT_SECONDS
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
-from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, SUBPROTOCOL
+from headrace.core.caller import SUBPROTOCOL
+from headrace.core.times import AGE_LIMIT, AHEAD_LIMIT
 from headrace.features.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.features.analytics.counter import EXACT_IDS
 from headrace.features.analytics.requests import LONGEST, SHORTEST

@@ -9,40 +9,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, Field
+from pydantic import AfterValidator, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
-from headrace.core.caller import CHAT_WRITE, SenderContext, choose_time, choose_user
-from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import (
-    EventModel,
-    Id,
-    IncomingModel,
-    NewId,
-    SenderTag,
-    StoredId,
-    Text,
-    Time,
-    accepts,
-    incoming,
-    stamped,
-)
+from headrace.core.caller import CHAT_WRITE
+from headrace.core.fields import EventModel, Id, SenderTag, StoredId, Text, accepts, stamped
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import (
     TIME_SHARDS,
     AnalyticsDimensions,
     ArchivedTable,
+    Incoming,
     Index,
     Shards,
     Stream,
     TableSettings,
     Told,
-    ValidatedEvent,
 )
 from headrace.features.ads import FEATURE
 
@@ -53,14 +39,11 @@ PLACE = "takenFrom"
 """The key of a click that was taken back."""
 STORED_TYPE, TAKEN_BACK_TYPE = FEATURE.tells
 """What others are told."""
-DERIVED_ID_LENGTH = 20
-"""Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
 """Days for which a click's id counts only once. Rows are kept at least this long, even with a shorter retention."""
-AD_ID_FORM, NEW_AD_ID_FORM = f"{keys.ID_FORM}, without spaces", f"{keys.NEW_ID_FORM}, without spaces"
+AD_ID_FORM = f"{keys.ID_FORM}, without spaces"
 STORED_AD_ID_FORM = f"{keys.STORED_ID_FORM}, without spaces"
 AD_TYPE_FORM = "1 to 32 letters, digits, '.', '_' or '-'"
-ADDRESS_FORM = "an IPv4 or IPv6 address; only with the scope events:write"
 _TIMES = "microseconds since the epoch, of the years 1970 to 9999"
 _LAST_TIME = times.micros_of("9999-12-31T23:59:59.999999Z")
 _TYPE = re.compile(r"[A-Za-z0-9._-]{1,32}")
@@ -85,46 +68,16 @@ def _ad_type(value: str) -> str:
     return value
 
 
-def _address(value: str) -> str:
-    # Imported here because only the function that receives clicks hashes addresses.
-    from headrace.features.ads.addresses import canonical
-
-    try:
-        return canonical(value)
-    except ValueError:
-        raise PydanticCustomError("address", "is not an address") from None
-
-
 _LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
-_SPACELESS = (
+SPACELESS = (
     AfterValidator(_spaceless),
     accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$"),
 )
-AdId = Annotated[Id, *_SPACELESS]
-NewAdId = Annotated[NewId, *_SPACELESS]
+AdId = Annotated[Id, *SPACELESS]
 StoredAdId = Annotated[
     StoredId, AfterValidator(_spaceless), accepts(**_LENGTH, pattern=r"^[^#\s\u0000-\u001f\u007f-\u009f]+$")
 ]
 AdType = Annotated[str, AfterValidator(_ad_type), accepts(pattern=f"^{_TYPE.pattern}$")]
-
-
-USER_ID = AliasChoices("userId", "uid")
-CLICKED_AT = AliasChoices("clickedAt", "timestamp")
-CLICK_ID = AliasChoices(ID_FIELD, OTHER_ID_FIELD)
-ADDRESS = AliasChoices("address", "ip")
-
-
-class IncomingClick(IncomingModel):
-    """A click as a client sends it. The second name of a field is the one in other click pipelines."""
-
-    ad_id: NewAdId = Field(description=NEW_AD_ID_FORM)
-    user_id: Id | None = Field(default=None, validation_alias=USER_ID, description=keys.ID_FORM)
-    ad_type: AdType = Field(description=AD_TYPE_FORM)
-    clicked_at: Time | None = Field(default=None, validation_alias=CLICKED_AT, description=times.ACCEPTED_FORM)
-    click_id: NewId | None = Field(default=None, validation_alias=CLICK_ID, description=keys.NEW_ID_FORM)
-    address: Annotated[Text, AfterValidator(_address)] | None = Field(
-        default=None, validation_alias=ADDRESS, description=ADDRESS_FORM
-    )
 
 
 class StampedClick(EventModel):
@@ -153,71 +106,13 @@ class StampedTakeBack(EventModel):
     taken_back_by: SenderTag = Field(alias="b", description="12 characters of base32")
 
 
-_incoming = incoming(IncomingClick)
 _stamped = stamped(StampedClick)
 _stamped_take_back = stamped(StampedTakeBack)
 
 
-def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's click, validated and stamped. It has the hash of the address instead of the address."""
-    click = _incoming(raw)
-    # A click is known by its id alone, so the id needs no time.
-    timed = click.click_id if click.click_id and times.uuid7_micros(click.click_id) is not None else None
-    clicked_at = choose_time(sender, ID_FIELD, timed, click.clicked_at, "clickedAt")
-    user_id = _user_id(click, sender)
-    click_id = click.click_id or _derived_id(click, user_id, clicked_at)
-    tag = keys.sender_tag(sender.subject)
-    event: dict[str, Any] = {
-        "a": click.ad_id,
-        "u": user_id,
-        "t": click.ad_type,
-        "c": times.micros_of(clicked_at),
-        "i": click_id,
-        "s": tag,
-    }
-    if (hashed := _address_hash(click, sender)) is not None:
-        event["h"] = hashed
-    receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
-    if click.click_id is None and click.clicked_at is None:
-        receipt["sentAgain"] = "another click"
-    key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
-    return ValidatedEvent(event, _event_id(click_id, tag), key, receipt)
-
-
-def take_back(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's wish to take a click back, which names the click as it was sent. The click may be of any age."""
-    click = _incoming(raw)
-    if click.clicked_at is None:
-        allowed = f"the time that was sent, or that of the answer: {times.ACCEPTED_FORM}"
-        raise InvalidEvent(details=[FieldError("clickedAt", "is missing", None, allowed)])
-    click_id = click.click_id or _derived_id(click, _user_id(click, sender), click.clicked_at)
-    tag = keys.sender_tag(sender.subject)
-    receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": click.clicked_at}
-    return ValidatedEvent({"i": click_id, "b": tag}, _event_id(click_id, tag), (click_id, tag), receipt)
-
-
-def _derived_id(click: IncomingClick, user_id: str, clicked_at: str) -> str:
-    return keys.derived_id("click", click.ad_id, user_id, click.ad_type, clicked_at)[:DERIVED_ID_LENGTH]
-
-
-def _event_id(click_id: str, sender_tag: str) -> str:
+def event_id(click_id: str, sender_tag: str) -> str:
     """The key of a click's row as one text. It chooses the queue and the shards of the click."""
     return f"{click_id}#{sender_tag}"
-
-
-def _user_id(click: IncomingClick, sender: SenderContext) -> str:
-    """The user who clicked: a trusted producer names the user, every other sender is the user."""
-    if sender.trusted and click.user_id is None:
-        raise InvalidEvent(details=[FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")])
-    return choose_user(sender, click.user_id, None)[0]
-
-
-def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
-    """The hash of the client's address: the connection's, or from a trusted producer the one in the event."""
-    if click.address is not None and not sender.trusted:
-        raise InvalidEvent(details=[FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)])
-    address = click.address if sender.trusted else sender.address
-    return sender.hash_address(address) if address else None
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
@@ -229,7 +124,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         return _stub(_stamped_take_back(event), accepted_at, table)
     click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
-    whole = _event_id(click.click_id, click.sender)
+    whole = event_id(click.click_id, click.sender)
     values = click.__dict__
     row: Item = {attribute: values[name] for name, attribute in ATTRIBUTES.items() if values[name] is not None}
     row["timestampSk"] = keys.timestamp_sk(clicked_at, click.click_id, click.sender)
@@ -256,7 +151,7 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def tell(before: Item | None, after: Item) -> Told | None:
     """A click that was stored, or taken back: then only its key is told."""
-    key = _event_id(after["clickId"], after["sender"])
+    key = event_id(after["clickId"], after["sender"])
     if TAKEN_BACK in after:
         is_told = before is not None and TAKEN_BACK in before
         return None if is_told else Told(TAKEN_BACK_TYPE, key, {"clickId": after["clickId"]})
@@ -269,13 +164,19 @@ def hour(row: Item) -> str:
     return place[: times.HOUR_LENGTH]
 
 
+def _sent() -> Incoming:
+    # Imported here: functions that store or read clicks accept none.
+    from headrace.features.ads.accepting import SENT
+
+    return SENT
+
+
 STREAM = ADS = Stream(
     name="ads",
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
-    incoming=IncomingClick,
     other_id_field=OTHER_ID_FIELD,
-    accept=accept,
+    sent=_sent,
     item=item,
     table_setting="AD_CLICKS_TABLE",
     retention_setting="ADS_RETENTION_DAYS",
@@ -287,6 +188,3 @@ STREAM = ADS = Stream(
     tell=tell,
     archived={frozenset(("clickId", "sender")): ArchivedTable("ads", "clicks", hour)},
 )
-
-TAKEN_BACK_CLICKS = replace(ADS, accept=take_back)
-"""How clients take clicks back. It has the queues and the table of clicks."""

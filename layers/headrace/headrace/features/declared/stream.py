@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from headrace import declare
 from headrace.core import json, keys, times
-from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE, SenderContext, choose_time, choose_user
+from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
     CanonicalTime,
@@ -34,10 +34,12 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
+from headrace.core.sender import SenderContext, choose_time, choose_user
 from headrace.core.stream import (
     TIME_SHARDS,
     AnalyticsDimensions,
     ArchivedTable,
+    Incoming,
     Index,
     Stream,
     TableSettings,
@@ -98,8 +100,7 @@ class Events:
             name=declared.name,
             id_field=ID_FIELD,
             write_scope=CHAT_WRITE if declared.senders == "users" else EVENTS_WRITE,
-            incoming=self.model,
-            accept=self.accept,
+            sent=lambda: Incoming(self.accept, self.model),
             item=self.item,
             table_setting=f"{declared.name.upper().replace('-', '_')}_TABLE" if own else "DECLARED_TABLE",
             keep_days=declared.keep_days,

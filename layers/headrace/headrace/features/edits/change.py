@@ -16,7 +16,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from headrace.core import keys, times
-from headrace.core.caller import SenderContext, choose_time, choose_user
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
     CanonicalTime,
@@ -32,7 +31,8 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
-from headrace.core.stream import Kind, TableSettings, ValidatedEvent
+from headrace.core.sender import SenderContext, choose_time, choose_user
+from headrace.core.stream import Incoming, Kind, TableSettings, ValidatedEvent
 from headrace.features.edits import FEATURE
 from headrace.streams.chat.message_row import (
     CHANGE,
@@ -186,7 +186,7 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {EDIT: KIND, DELETE: KIND}
-EDITS = replace(CHAT, id_field=ID_FIELD, incoming=IncomingEdit, accept=accept, kinds=KINDS)
+EDITS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept, IncomingEdit), kinds=KINDS)
 """How clients send edits and deletions. They take the queues of chat, and its table has their rows."""
 
 

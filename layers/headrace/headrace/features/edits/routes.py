@@ -18,10 +18,10 @@ from headrace.core.fields import AcceptedLane, CanonicalTime, Id, NewId, Time
 from headrace.core.fields import Key as ItemKey
 from headrace.core.stream import Result, Stream
 from headrace.features.edits.change import DELETE, EDIT, EDITS
+from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.live.frames import Answer, Sending
 from headrace.streams.chat.message_row import CHANGE, KEY_FORM, TEXT_FORM, MessageKey, MessageText
 from headrace.streams.chat.rooms.requests import MessagePath
-from headrace.streams.chat.stream import Acceptor
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 

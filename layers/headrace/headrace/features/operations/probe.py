@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import Field
 
 from headrace.core import keys, times
-from headrace.core.caller import OPS, SenderContext
+from headrace.core.caller import OPS
 from headrace.core.errors import InvalidEvent
 from headrace.core.fields import CanonicalTime, EventModel, Id, stamped
 from headrace.core.items import Item
-from headrace.core.stream import Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import Incoming, Stream, TableSettings, ValidatedEvent
 from headrace.streams.chat.stream import CHAT
 
 RETENTION = times.DAY
@@ -38,7 +38,7 @@ def probe(queue: str, minute: str) -> dict[str, Any]:
     return {"queue": queue, "minute": minute}
 
 
-def accept(_raw: object, _sender: SenderContext) -> ValidatedEvent:
+def accept(_raw: object, _sender: object) -> ValidatedEvent:
     """Raise InvalidEvent, because clients may not send probes."""
     raise InvalidEvent("probes are sent by the stage itself")
 
@@ -63,7 +63,7 @@ STREAM = PROBE = Stream(
     name="probe",
     id_field="minute",
     write_scope=OPS,
-    accept=accept,
+    sent=lambda: Incoming(accept),
     item=item,
     table_setting=CHAT.table_setting,
     retention_setting=CHAT.retention_setting,

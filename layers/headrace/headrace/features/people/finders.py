@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from headrace.core.items import Item
-from headrace.core.room_shards import partitions_of
 from headrace.storage.dynamodb.client import DynamoTable, Pages, to_wire
+from headrace.streams.chat.room_shards import partitions_of
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
 from headrace.streams.chat.stream import USER_INDEX
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from headrace.core import keys
-from headrace.core.caller import SenderContext
 from headrace.core.fields import Text, incoming, seen, seen_form, stamped
 from headrace.core.items import Item, expires_at
-from headrace.core.stream import Kind, TableSettings, ValidatedEvent
+from headrace.core.sender import SenderContext
+from headrace.core.stream import Incoming, Kind, TableSettings, ValidatedEvent
 from headrace.features.edits.change import ID_FIELD, IncomingChange, StampedChange, row_of, stamp
 from headrace.features.reactions import FEATURE
 from headrace.streams.chat.stream import CHAT
@@ -85,5 +85,5 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {REACT: KIND}
-REACTIONS = replace(CHAT, id_field=ID_FIELD, incoming=IncomingReaction, accept=accept, kinds=KINDS)
+REACTIONS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept, IncomingReaction), kinds=KINDS)
 """How clients send reactions. They take the queues of chat, and its table has their rows."""

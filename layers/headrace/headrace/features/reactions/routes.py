@@ -17,9 +17,9 @@ from headrace.features.edits.routes import (
     sent,
 )
 from headrace.features.reactions.reaction import REACT, REACTIONS, VALUE_FORM, ReactionValue
+from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.rooms.requests import MessagePath
-from headrace.streams.chat.stream import Acceptor
 
 
 class ReactionBody(DeletionBody):

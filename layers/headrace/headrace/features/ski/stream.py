@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import ConfigDict, Field
 
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE, SenderContext
+from headrace.core.caller import EVENTS_WRITE
 from headrace.core.fields import (
     DIGITS,
     NUMBER_OR_DIGITS,
@@ -30,7 +30,8 @@ from headrace.core.fields import (
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.people import SKIERS
-from headrace.core.stream import ArchivedTable, Index, Stream, TableSettings, Told, ValidatedEvent
+from headrace.core.sender import SenderContext
+from headrace.core.stream import ArchivedTable, Incoming, Index, Stream, TableSettings, Told, ValidatedEvent
 from headrace.features.ski import FEATURE
 
 ID_FIELD = "rideID"
@@ -245,8 +246,7 @@ STREAM = SKI = Stream(
     name="ski",
     id_field=ID_FIELD,
     write_scope=EVENTS_WRITE,
-    incoming=IncomingRide,
-    accept=accept,
+    sent=lambda: Incoming(accept, IncomingRide),
     item=item,
     table_setting="LIFT_RIDES_TABLE",
     retention_setting="SKI_RETENTION_DAYS",
@@ -261,5 +261,5 @@ STREAM = SKI = Stream(
     },
 )
 
-TAKEN_BACK_RIDES = replace(SKI, accept=take_back)
+TAKEN_BACK_RIDES = replace(SKI, sent=lambda: Incoming(take_back, IncomingRide))
 """How clients take rides back. It has the queues and the table of rides."""

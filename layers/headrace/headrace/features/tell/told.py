@@ -10,11 +10,11 @@ from functools import partial
 
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
-from headrace.core.room_shards import room_of
 from headrace.core.stream import Tell, TellMessage, Told
 from headrace.stage.chosen import FEATURES, parts
 from headrace.stage.registry import all_streams
 from headrace.streams.chat.message_row import is_message
+from headrace.streams.chat.room_shards import room_of
 from headrace.streams.chat.stream import CHAT, item_of
 
 STORED = "message.stored"

@@ -25,7 +25,6 @@ from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor
 from headrace.core.fields import CanonicalTime, Cursor, Number, whole_number
 from headrace.core.keys import shown_read_mark, time_of
-from headrace.core.room_shards import shard_count
 from headrace.features.unread.walks import Order, Walks
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings
@@ -36,6 +35,7 @@ from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.reading import RangeQuery, RangeReader
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.room_shards import shard_count
 from headrace.streams.chat.rooms.access import check_own
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, newest, state_of

@@ -11,10 +11,11 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.api.router import Request, Route
 from headrace.core import times
-from headrace.core.caller import AHEAD_LIMIT, CHAT_READ
+from headrace.core.caller import CHAT_READ
 from headrace.core.errors import FieldError, InvalidRequest
 from headrace.core.fields import accepts
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
+from headrace.core.times import AHEAD_LIMIT
 from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position
 from headrace.streams.chat.rooms.access import not_in_room
 from headrace.streams.chat.rooms.requests import RoomPath

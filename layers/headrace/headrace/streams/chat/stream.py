@@ -4,49 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NotRequired, Protocol
+from functools import cache
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.core import keys, times
-from headrace.core.caller import CHAT_WRITE, Caller, SenderContext, choose_time, choose_user
-from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.caller import CHAT_WRITE
 from headrace.core.fields import (
-    NAME_FORM,
     CanonicalTime,
     Cursor,
     EventModel,
-    Id,
-    IncomingModel,
     Key,
-    Name,
-    NewId,
     SenderTag,
     StoredId,
     Text,
-    Time,
     extended,
-    incoming,
     named,
     stamped,
 )
 from headrace.core.items import Item, expires_at
-from headrace.core.json import encode
-from headrace.core.room_shards import partitions_of
 from headrace.core.stream import (
     TIME_SHARDS,
     AnalyticsDimensions,
     ArchivedTable,
+    Incoming,
     Index,
     Kind,
-    Result,
     Stream,
     TableSettings,
-    ValidatedEvent,
 )
-from headrace.runtime.observability import Meter
-from headrace.streams.chat.message_row import CHANGE, TEXT_FORM, MessageText
+from headrace.streams.chat.message_row import CHANGE
+from headrace.streams.chat.room_shards import partitions_of
 
 MESSAGE = "chat"
 """The kind of messages, which has the name of their stream."""
@@ -90,21 +80,6 @@ FileType = Annotated[
     named("FileType", "The type of an attachment; those without a type of their own are application/octet-stream"),
 ]
 _TYPES = "one of TEXT, JOIN, LEAVE"
-_CLIENTS_TYPES = "TEXT; JOIN and LEAVE come from joining and leaving, or with the scope events:write"
-
-
-class IncomingMessage(IncomingModel, defer_build=True):
-    """A message as a client sends it."""
-
-    room_id: Id = Field(description=keys.ID_FORM)
-    message: MessageText = Field(description=TEXT_FORM)
-    message_id: NewId | None = Field(default=None, description=keys.NEW_ID_FORM)
-    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
-    message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
-    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
-    username: Name | None = Field(default=None, description=NAME_FORM)
-    member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
-    member_name: Name | None = Field(default=None, description=f"{NAME_FORM}; beside memberId")
 
 
 class StampedMessage(EventModel, defer_build=True):
@@ -140,46 +115,10 @@ class MessageField:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Accepts messages, and makes their rows. ``fields`` are those of features, by name."""
+    """Makes the rows of messages. ``fields`` are those of features, by name."""
 
-    incoming: Callable[[object], IncomingMessage]
     stamped: Callable[[object], StampedMessage]
     fields: tuple[tuple[str, MessageField], ...]
-
-    def accept(self, raw: object, sender: SenderContext) -> ValidatedEvent:
-        """A client's message, validated and stamped."""
-        message = self.incoming(raw)
-        values, added = message.__dict__, {}
-        for name, field in self.fields:
-            if values[name]:
-                added[name] = field.dumped(values[name])
-        _check_type(message, sender, added)
-        timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
-        message_id = message.message_id or times.new_message_id(sender.now)
-        user_id, username = choose_user(sender, message.user_id, message.username)
-        # The username of a token may change between two attempts, and is not compared.
-        content = [user_id, message.username or "", message.message_type, message.message]
-        if message.member_id is not None and message.member_id != user_id:
-            content.append(message.member_id)
-        for value in added.values():
-            # The text stays last: the tag's cache keeps all but the last part.
-            content.insert(3, value if isinstance(value, str) else encode(value))
-        tag = keys.content_tag(sender.subject, *content)
-        receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
-        event: dict[str, Any] = {
-            **receipt,
-            "userId": user_id,
-            "username": username,
-            "message": message.message,
-            "messageType": message.message_type,
-            "sender": tag,
-            **added,
-        }
-        if message.message_type != TEXT:
-            event["memberId"] = message.member_id or user_id
-            event["memberName"] = message.member_name or message.member_id or username
-        key = message.room_id, keys.timestamp_sk(timestamp, message_id, tag)
-        return ValidatedEvent(event, message_id, key, receipt)
 
     def item(self, event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         """The row of a stamped message. It is kept for ``table.retention_days``; 0 is without limit."""
@@ -207,23 +146,6 @@ class Messages:
         if table.retention_days:
             row["expiresAt"] = expires_at(timestamp, accepted_at, table.retention_days)
         return row
-
-
-def _check_type(message: IncomingMessage, sender: SenderContext, added: Mapping[str, Any]) -> None:
-    """Check that the sender may send a message of this type, with these fields; ``added`` are those of features."""
-    is_text = message.message_type == TEXT
-    if not is_text and not sender.trusted:
-        detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
-    elif is_text and (message.member_id or message.member_name):
-        detail = FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")
-    elif message.member_name and not message.member_id:
-        detail = FieldError("memberName", "needs a memberId beside it", message.member_name, "left out")
-    elif added and not is_text:
-        name, value = next(iter(added.items()))
-        detail = FieldError(name, "is only for TEXT", value if isinstance(value, str) else None, "left out")
-    else:
-        return
-    raise InvalidEvent(details=[detail])
 
 
 def set_time(row: Item, timestamp: str) -> None:
@@ -318,7 +240,7 @@ CHAT = Stream(
     name=MESSAGE,
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
-    accept=_of_a_stage,
+    sent=_of_a_stage,
     item=_of_a_stage,
     table_setting="CHAT_MESSAGES_TABLE",
     retention_setting="CHAT_RETENTION_DAYS",
@@ -347,17 +269,14 @@ def with_features(fields: Mapping[str, MessageField], absent: Sequence[str], kin
 
     A stamped message with one of the fields ``absent`` is poison (``unknown_kind``): no message loses a field.
     """
-    sent = {name: (each.incoming | None, f"{each.form}; beside TEXT") for name, each in fields.items()}
     known = {name: (each.stamped | None, each.form) for name, each in fields.items()}
-    model, all_known = extended(IncomingMessage, sent), known | dict.fromkeys(absent, (None, "left out"))
-    messages = Messages(incoming(model), stamped(extended(StampedMessage, all_known)), tuple(fields.items()))
-    return replace(CHAT, incoming=model, accept=messages.accept, item=messages.item, kinds=kinds)
+    all_known = known | dict.fromkeys(absent, (None, "left out"))
+    messages = Messages(stamped(extended(StampedMessage, all_known)), tuple(fields.items()))
+    return replace(CHAT, sent=cache(lambda: _sent(fields)), item=messages.item, kinds=kinds)
 
 
-class Acceptor(Protocol):
-    """Takes messages that the code of chat sends: those of frames, joins and leaves. ``delivery`` implements it."""
+def _sent(fields: Mapping[str, MessageField]) -> Incoming:
+    # Imported here: functions that store, push or read messages accept none.
+    from headrace.streams.chat.incoming import messages
 
-    def accept(
-        self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
-    ) -> list[Result]:
-        """One result per event, in order. ``raws`` are events as clients send them."""
+    return messages(fields)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys
-from headrace.core.room_shards import stored
 from headrace.core.times import SECOND
 from headrace.storage.ports import EXISTS, Table
 from headrace.storage.reading import Columns, Query, RangeQuery, Rows
@@ -19,6 +18,7 @@ from headrace.streams.chat.messages.dynamodb import MessageStore
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, position
 from headrace.streams.chat.messages.shards import MessageColumns, MessageReader, share
+from headrace.streams.chat.room_shards import stored
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.history_world import ALICE, START, Rights, at, body, row

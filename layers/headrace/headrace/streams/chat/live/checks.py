@@ -20,13 +20,13 @@ from headrace.core import times
 from headrace.core.errors import HeadraceError, StoreUnavailable, mapping_of, to_body
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user
-from headrace.core.room_shards import partitions_of
 from headrace.storage.reading import RangeQuery
 from headrace.streams.chat.live.check_frames import CheckFrame, ResumeFrame, RoomCheck, RoomError
 from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import LATE_INDEX, OVERLAP, STORED_AT, Position, first_time, position
 from headrace.streams.chat.messages.room_log import Since, read_since
+from headrace.streams.chat.room_shards import partitions_of
 from headrace.streams.chat.rooms.read_scope import ReadScope
 
 MISSED_BYTES = responses.FRAME_BYTES - 16 * 1024

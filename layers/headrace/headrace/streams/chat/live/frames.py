@@ -18,8 +18,9 @@ from headrace.core.fields import AcceptedLane, CanonicalTime
 from headrace.core.json import Encoded, encode
 from headrace.core.stream import Stream
 from headrace.queues.ports import LivePublisher
+from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.messages.gate import RoomGate
-from headrace.streams.chat.stream import Acceptor, MessageItem, PositionText
+from headrace.streams.chat.stream import MessageItem, PositionText
 
 BATCH_LIMIT = 100
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.core import keys
-from headrace.core.caller import AHEAD_LIMIT
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.room_shards import shard_count
-from headrace.core.times import MINUTE, SECOND, Clock, Interval, micros_of
+from headrace.core.times import AHEAD_LIMIT, MINUTE, SECOND, Clock, Interval, micros_of
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import STORED_AT, mark_late, mark_unlogged
 from headrace.streams.chat.messages.room_log import RoomLog
+from headrace.streams.chat.room_shards import shard_count
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.retention import AS_STAGE
 from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room

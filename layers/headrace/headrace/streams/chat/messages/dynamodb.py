@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.items import Item
-from headrace.core.room_shards import shown, stored
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, Pages, to_wire
 from headrace.storage.ports import Outcome, Store, Table
 from headrace.streams.chat.message_row import AWAITED, is_message
 from headrace.streams.chat.messages.positions import STORED_AT
+from headrace.streams.chat.room_shards import shown, stored
 
 STORED = "attribute_exists(userId)"
 """The condition that a row under the key of a message is a message."""

@@ -24,11 +24,11 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.items import Item
 from headrace.core.json import encode
-from headrace.core.room_shards import partition_of, partitions_of
 from headrace.storage.reading import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.message_row import MessageTable, no_message
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
+from headrace.streams.chat.room_shards import partition_of, partitions_of
 from headrace.streams.chat.rooms.access import RoomAccess, no_room
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import MessagePath, RoomPath

@@ -18,7 +18,6 @@ from headrace.core.collections import BoundedDict
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.json import encoded_list
-from headrace.core.room_shards import shard_count
 from headrace.core.times import Clock, iso
 from headrace.live.connections import SOME, SubscriberHints
 from headrace.live.frames import frame, split
@@ -30,6 +29,7 @@ from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag, position
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog, append
+from headrace.streams.chat.room_shards import shard_count
 from headrace.streams.chat.rooms.retention import Retention
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomTable, first_room
 from headrace.streams.chat.stream import item_of

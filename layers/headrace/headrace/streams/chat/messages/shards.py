@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
-from headrace.core.room_shards import partitions_of, room_of, shard_count, shown, stored
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.reading import ColumnReader, Columns, Query, RangeQuery, RangeReader, Rows
 from headrace.streams.chat.message_row import is_message
+from headrace.streams.chat.room_shards import partitions_of, room_of, shard_count, shown, stored
 
 
 def share(limit: int, shards: int) -> int:

@@ -13,6 +13,7 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
 from headrace.core.stream import Stream
 from headrace.runtime.observability import report
+from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.memberships import (
     Change,
@@ -23,7 +24,6 @@ from headrace.streams.chat.rooms.memberships import (
     membership_event,
     shown_name,
 )
-from headrace.streams.chat.stream import Acceptor
 
 REPEAT = 5 * times.MINUTE
 """Microseconds for which a repeated request publishes its message again: the first one may have ended early."""

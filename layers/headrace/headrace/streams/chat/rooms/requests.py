@@ -13,7 +13,7 @@ from headrace.api.paging.request import ListRequest
 from headrace.api.params import Params, UserPath, names_of
 from headrace.api.router import Request
 from headrace.core import keys, times
-from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
+from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import (
     NAME_FORM,
@@ -29,6 +29,7 @@ from headrace.core.fields import (
     seen_form,
     whole_number,
 )
+from headrace.core.times import AHEAD_LIMIT
 from headrace.streams.chat.message_row import KEY_FORM, MessageKey
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.retention import MOST_DAYS

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from headrace.core.keys import timestamp_sk
-from headrace.core.room_shards import partition_of, partitions_of, room_of, shard_count, shown, stored
 from headrace.core.times import iso
+from headrace.streams.chat.room_shards import partition_of, partitions_of, room_of, shard_count, shown, stored
 
 KEYS = [timestamp_sk(iso(1_763_719_258_000_000 + number), f"m-{number}", "a" * 12) for number in range(4000)]
 
