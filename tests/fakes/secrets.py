@@ -23,4 +23,4 @@ class MemorySecrets(Secrets):
         self.reads += 1
         if SecretId not in self.values:
             raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetSecretValue")
-        return {"SecretString": self.values[SecretId]}
+        return {"SecretString": self.values[SecretId], "ResponseMetadata": {"RequestId": "r"}}

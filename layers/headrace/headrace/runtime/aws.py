@@ -33,6 +33,7 @@ AwsClient = Any
 CONNECT_SECONDS = 1.0
 USER_AGENT = "headrace"
 
+# What only a change of a right, a resource or the code repairs.
 _REFUSAL = re.compile(
     "AccessDenied|Signature|Token|UnrecognizedClient|"  # a right, or the credentials of the role
     "NonExistentQueue|QueueDoesNotExist|ResourceNotFound|"  # a table, an index, a queue or a secret
@@ -134,27 +135,17 @@ def call(
     try:
         answer = operation(**parameters)
     except (ClientError, BotoCoreError) as error:
-        found = aws_error(error)
-        if is_refusal(found.code) and found.code not in expected:
+        found: AwsError = NoAnswer(type(error).__name__)
+        if isinstance(error, ClientError):
+            refusal: Any = error.response
+            found = AwsError(str(refusal.get("Error", {}).get("Code", "Unknown")), refusal.get("Item"))
+        if _REFUSAL.search(found.code) and found.code not in expected:
             report_refusal(operation.__name__, found.code)
         raise found from None
     if "RequestId" not in answer["ResponseMetadata"]:
         # boto3 takes the page of a proxy for an empty answer, which would mean that all rows are written.
         raise NoAnswer("NotFromAws")
     return answer
-
-
-def is_refusal(code: str) -> bool:
-    """Whether only a change of a right, a resource or the code repairs what AWS refused with this ``code``."""
-    return _REFUSAL.search(code) is not None
-
-
-def aws_error(error: BaseException | None) -> AwsError:
-    """``error``, which boto3 raised, without what may be private."""
-    if isinstance(error, ClientError):
-        answer: Any = error.response
-        return AwsError(str(answer.get("Error", {}).get("Code", "Unknown")), answer.get("Item"))
-    return NoAnswer(type(error).__name__)
 
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
