@@ -83,12 +83,13 @@ export const localTexts = {
   lostWhy: "The lanes are empty, and this many accepted events were not stored.",
   sample:
     "Since the start of the stage, from the metric lines of its functions. Lanes are approximate counts of " +
-    "GET /status, at most 4 s old, also of events that were accepted before. A redelivery counts again, and hides as large a loss.",
+    "GET /status, at most 4 s old. A redelivery counts again, and hides as large a loss.",
   unread: "? not read",
-  unreadWhy: "Some lane does not say what it holds.",
+  unreadWhy: "Some events are not stored, and a lane that may hold them does not say what it holds.",
   redelivered: (n) =>
     ` ${count(n)} more were stored than accepted: delivered again, which changes no row, or accepted before the start.`,
-  strange: (n) => ` The dead lane holds ${count(n)} more, which no function accepted, such as poison.`,
+  more: (lane, n) =>
+    ` The ${texts.laneNames[lane]} lane holds ${count(n)} more: accepted before the start, delivered again, stored since, or poison.`,
 
   rate: (value) => `${value < 10 ? Number(value.toFixed(1)) : count(Math.round(value))}/s`,
   lanes: "Lanes, last 15 minutes",

@@ -25,6 +25,27 @@ export const sumOf = (counts, name, lane) =>
     .filter((row) => row[0] === name && row[1] !== "unknown" && (lane === undefined || row[2] === lane))
     .reduce((sum, row) => sum + row[3], 0);
 
+/**
+ * Divides `left`, the accepted events that are neither stored nor dead. A lane takes at most what is left, because it can
+ * hold other events too. What no lane holds is on its way in the main lane; but where a lane was not read, that one may
+ * hold it, and is `undefined`.
+ */
+function divide(left, held) {
+  const lanes = {};
+  let rest = left;
+  for (const name of ["main", "retry", "parked"]) {
+    lanes[name] = Math.min(rest, held[name] ?? 0);
+    rest -= lanes[name];
+  }
+  const unread = Object.keys(lanes).filter((name) => held[name] === undefined);
+  if (rest > 0 && unread.length > 0) {
+    unread.forEach((name) => { lanes[name] = undefined; });
+  } else {
+    lanes.main += rest;
+  }
+  return lanes;
+}
+
 /** Divides the accepted events into those that are stored, and those of each lane. */
 export class Balance {
   #last = "";
@@ -33,31 +54,25 @@ export class Balance {
   take(counts, status, now) {
     const accepted = sumOf(counts, "Accepted");
     const stored = sumOf(counts, "Stored");
-    const dead = Math.max(0, sumOf(counts, "Dead") - sumOf(counts, "Redriven"));
+    const dead = Math.min(accepted, Math.max(0, sumOf(counts, "Dead") - sumOf(counts, "Redriven")));
     const left = Math.max(0, accepted - stored - dead);
-    const viaRetry = sumOf(counts, "Accepted", "retry") + sumOf(counts, "HandedOver") + sumOf(counts, "Redriven");
-    const doneRetry = sumOf(counts, "Stored", "retry") + sumOf(counts, "Dead");
     const held = depths(status);
-    // What was stored twice counts twice, and hides as many that wait: so the lanes are asked too.
-    const retry = Math.max(Math.min(left, Math.max(0, viaRetry - doneRetry)), held.retry ?? 0);
-    const parked = held.parked ?? 0;
-    const main = Math.max(0, left - retry - parked, held.main ?? 0);
-    const waits = [held.main, held.retry, held.parked].some((number) => number !== 0);
-    const isUnread = left > 0 && Object.values(held).includes(undefined);
-    const state = JSON.stringify([counts.sums, left]);
-    if (state !== this.#last || waits) {
+    const state = JSON.stringify(counts.sums);
+    if (state !== this.#last || [held.main, held.retry, held.parked].some((number) => number !== 0)) {
       this.#last = state;
       this.#changed = now;
     }
-    const isLost = left > 0 && now - this.#changed > QUIET;
-    const lost = isLost ? left : 0;
-    const lanes = { main: isLost ? 0 : main, retry: isLost ? 0 : retry, dead, parked };
-    const others = Object.values(lanes).reduce((sum, number) => sum + number, lost);
+    const lost = now - this.#changed > QUIET ? left : 0;
+    const viaRetry = sumOf(counts, "Accepted", "retry") + sumOf(counts, "HandedOver") + sumOf(counts, "Redriven");
+    const doneRetry = sumOf(counts, "Stored", "retry") + sumOf(counts, "Dead");
+    // A status can be older than the counts, so the retry lane holds at least what these say.
+    const heldByRetry = held.retry === undefined ? undefined : Math.max(held.retry, viaRetry - doneRetry);
+    const { main, retry, parked } = divide(left - lost, { ...held, retry: heldByRetry });
     return {
       accepted,
-      parts: { stored: Math.max(0, accepted - others), ...lanes },
+      parts: { stored: accepted - dead - left, main, retry, dead, parked },
       lost,
-      isUnread,
+      isUnread: [main, retry, parked].includes(undefined),
       redelivered: Math.max(0, stored + dead - accepted),
     };
   }

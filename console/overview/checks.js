@@ -1,24 +1,24 @@
 // The first screen's numbers: the balance, breakers and probes.
 import { html } from "../htm.js";
-import { count, localTexts, texts } from "../texts.js";
+import { count, localTexts, read, texts } from "../texts.js";
 import { State } from "../ui.js";
 
 /** A tone, a verdict, and why. What is not read now is no verdict. */
 function verdict({ lost, isUnread }, isOld) {
-  if (isOld) {
-    return ["", localTexts.unread, ""];
+  if (isOld || isUnread) {
+    return ["", localTexts.unread, isOld ? "" : localTexts.unreadWhy];
   }
   return lost > 0
     ? ["bad", `✕ ${localTexts.lost(lost)}`, localTexts.lostWhy]
-    : ["good", `✓ ${localTexts.kept}`, isUnread ? localTexts.unreadWhy : localTexts.keptWhy];
+    : ["good", `✓ ${localTexts.kept}`, localTexts.keptWhy];
 }
 
 /** accepted = stored + lanes, with a sentence that says whether something is lost. */
 export function BalanceLine({ balance, held, isOld }) {
   const { accepted, parts, redelivered } = balance;
   const [tone, found, why] = verdict(balance, isOld);
-  const strange = Math.max(0, (held.dead ?? 0) - parts.dead);
-  const shown = Object.entries(parts).filter(([name, value]) => name !== "main" || value > 0);
+  const shown = Object.entries(parts).filter(([name, value]) => name !== "main" || value !== 0);
+  const more = Object.entries(held).map(([name, number]) => [name, number - parts[name]]).filter(([, number]) => number > 0);
   return html`
     <section class="balance" aria-labelledby="balance-title">
       <h2 id="balance-title">${localTexts.balance}</h2>
@@ -28,7 +28,7 @@ export function BalanceLine({ balance, held, isOld }) {
           ([name, value], index) => html`
             <div class="part"><i>${index === 0 ? "=" : "+"}</i>
               <p class=${`term ${name} ${value === 0 ? "zero" : ""}`}>
-                <b>${count(value)}</b> <span>${localTexts.parts[name]}</span>
+                <b>${read(value)}</b> <span>${localTexts.parts[name]}</span>
               </p>
             </div>
           `,
@@ -36,7 +36,7 @@ export function BalanceLine({ balance, held, isOld }) {
         <p class=${`verdict ${tone}`} role="status"><b>${found}</b> <span>${why}</span></p>
       </div>
       <p class="note">${localTexts.sample}${redelivered > 0 && localTexts.redelivered(redelivered)}
-        ${strange > 0 && localTexts.strange(strange)}</p>
+        ${more.map(([name, number]) => localTexts.more(name, number))}</p>
     </section>
   `;
 }

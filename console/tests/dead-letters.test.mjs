@@ -1,11 +1,11 @@
 // The view #/dead-letters in Chromium. LETTERS describes what waits in the dead lane, first failed on `day`, as nothing
-// else: a record that is not JSON, with `text` in it, and `storable` messages of `room` whose cause is gone.
+// else: a record that is not JSON, with `evil` in it, and `storable` messages of `room` whose cause is gone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { clientOf, open, page, suitsEverybody, until } from "./page.mjs";
 
-const { text, room, storable, day } = JSON.parse(process.env.LETTERS);
+const { evil, room, storable, day } = JSON.parse(process.env.LETTERS);
 const VIEW = "#/dead-letters";
 const headers = { "access-control-allow-origin": "*" };
 
@@ -48,7 +48,7 @@ test("letters are opened and redriven: one is back with its reason and discarded
   await letter.getByText("5 tries to store it").waitFor();
   await letter.getByRole("button", { name: /^Show the body/ }).click();
   await letter.locator("pre").waitFor();
-  assert.ok((await letter.locator("pre").innerText()).includes(text));
+  assert.ok((await letter.locator("pre").innerText()).includes(evil));
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   await suitsEverybody();
   await letter.getByRole("link", { name: "Close" }).click();
@@ -142,16 +142,24 @@ test("a letter that is gone, an empty lane and one that does not answer are said
 
 test("a letter with times that are none opens, and a view that fails says so in its place only", async () => {
   const letter = {
-    id: "l-1", reason: "not_json", message: "it is not JSON", stream: "unknown", lane: "retry", attempts: 5, received: 1,
-    firstFailedAt: "yesterday", lastSentAt: "", redrivenAt: "soon", events: 0, bodyCharacters: 3,
+    id: "letter-1-of-2", reason: "not_json", message: "it is not JSON", stream: "unknown", lane: "retry", attempts: 5,
+    received: 1, firstFailedAt: "yesterday", lastSentAt: "", redrivenAt: "soon", events: 2, bodyCharacters: 3,
   };
   const answer = { items: [letter], days: {}, count: 1, scanned: 1, complete: true, reasons: { not_json: 1 } };
   await page.route("**/dead-letters?*", (route) => route.fulfill({ headers, json: answer }));
-  await open(`${VIEW}/l-1`);
+  await open(`${VIEW}/${letter.id}`);
   await page.locator(".letter").getByText("yesterday").waitFor();
+  const table = page.getByRole("table", { name: "1 letter", exact: true });
+  await table.waitFor();
+  const rows = await table.getByRole("row").evaluateAll((all) =>
+    all.map((row) => Array.from(row.cells, (cell) => cell.textContent.trim())));
+  assert.deepEqual(rows, [
+    ["first failed", "reason", "stream", "events", "tries", "letter", "why"],
+    ["yesterday", "not_json", "unknown", "2", "5", "letter-1", "it is not JSON"],
+  ]);
 
   answer.items = [null];
-  await open(`${VIEW}/l-2`);
+  await open(`${VIEW}/another`);
   await page.getByRole("alert").getByText("It did not work").first().waitFor();
   await page.getByRole("link", { name: "Overview" }).click();
   await page.getByText("Is everything kept?").waitFor();

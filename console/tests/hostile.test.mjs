@@ -45,6 +45,20 @@ test("ids, names and values of events are text in every view", async () => {
   await isText(`Yourself: ${name}`);
 });
 
+test("an event's id, and the lines of its way, are text", async () => {
+  const [producer, messageId] = [await clientOf("importer", "events:write"), `${name}-2`];
+  await page.route("**/console/trace?*", async (route) => {
+    const { steps } = await (await route.fetch()).json();
+    return route.fulfill({ json: { steps: steps.flatMap((step) => [step, { ...step, function: evil, text: evil }]) } });
+  });
+  await open("#/");
+  await producer.request("POST /messages/batch", { events: [{ roomId: name, userId: name, message: evil, messageId, timestamp: time }] });
+  await page.locator(".events .event").filter({ hasText: messageId }).press("Enter");
+  await page.locator(".timeline").getByText("accepted 1 chat event").waitFor();
+  await isText(messageId);
+  await isText(evil);
+});
+
 test("whatever a letter has, it opens, and is text", async () => {
   await open("#/dead-letters");
   await page.getByRole("button", { name: `${hostile} letters on ${evilDay}` }).click();

@@ -41,6 +41,7 @@ const lane = (name) => page.locator(".lane-row").filter({ has: page.locator("b")
 const chart = (name, title) => lane(name).getByRole("img", { name: new RegExp(`^${title}, newest: `) });
 const newest = async (name, title) => (await chart(name, title).getAttribute("aria-label")).split("newest: ")[1];
 const text = async (found) => (await found.innerText()).replaceAll(/\s+/g, " ").trim();
+const parts = () => page.locator(".equation .part").evaluateAll((all) => all.map((part) => part.innerText.replaceAll(/\s+/g, " ").trim()));
 const told = (words) => page.getByRole("log", { name: "Try it" }).getByText(words);
 
 describe("with known readings", () => {
@@ -67,10 +68,9 @@ describe("with known readings", () => {
 
   test("the first screen shows the numbers of lanes, circuit breakers and probes", async () => {
     await shown(STATUS, SUMS, 110);
-    assert.deepEqual(await page.locator(".equation .part").evaluateAll((parts) => parts.map((part) => part.innerText.replaceAll(/\s+/g, " ").trim())),
-      ["= 90 stored", "+ 9 main lane", "+ 8 retry lane", "+ 2 dead lane", "+ 1 parked"]);
+    assert.deepEqual(await parts(), ["= 90 stored", "+ 9 main lane", "+ 8 retry lane", "+ 2 dead lane", "+ 1 parked"]);
     assert.equal(await text(page.locator(".verdict b")), "✓ lost 0");
-    assert.match(await text(page.locator(".balance .note")), /The dead lane holds 1 more, which no function accepted/);
+    assert.match(await text(page.locator(".balance .note")), /The dead lane holds 1 more: /);
 
     const holds = { main: ["degraded", "7"], retry: ["holding", "8"], dead: ["holding", "3"], parked: ["holding", "1"] };
     for (const [name, [state, number]] of Object.entries(holds)) {
@@ -124,13 +124,17 @@ describe("with known readings", () => {
     await page.locator(".node.bad").filter({ hasText: "RabbitMQ" }).getByText("away").waitFor();
     await page.locator(".node").filter({ hasText: "retry lane" }).getByText("? waiting").waitFor();
     assert.match(await newest("parked", "in it"), /^records –$/);
+    assert.deepEqual(await parts(), ["= 90 stored", "+ ? main lane", "+ ? retry lane", "+ 2 dead lane", "+ ? parked"]);
+    assert.match(await text(page.locator(".verdict")), /^\? not read .* does not say what it holds\.$/);
     assert.equal(await text(page.locator(".checks dd").nth(1)), "unknown");
     assert.equal(await text(page.locator(".checks dd").nth(2)), "unknown");
   });
 
   test("a stage that is away has no verdict, and its numbers have their time", async () => {
-    await shown({ ...STATUS, lanes: EMPTY }, SUMS, 110);
+    await shown({ ...STATUS, lanes: { ...EMPTY, retry: STATUS.lanes.dead } }, [["Accepted", "chat", "main", 110], ["Stored", "chat", "main", 110]], 110);
     await page.getByText("✓ lost 0").waitFor();
+    assert.deepEqual(await parts(), ["= 110 stored", "+ 0 retry lane", "+ 0 dead lane", "+ 0 parked"]);
+    assert.match(await text(page.locator(".balance .note")), /The retry lane holds 3 more: /);
     await page.route("**/status", (route) => route.abort());
     await page.getByRole("alert").getByText(/What it shows is of \d\d:\d\d:\d\d\./).waitFor();
     assert.equal(await text(page.locator(".verdict")), "? not read");

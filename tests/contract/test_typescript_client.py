@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from localstage.services.install import node_program
 from localstage.services.typescript_client import ensure_typescript_client
+from tests.worlds.node import node
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,13 +18,6 @@ ROOT = Path(__file__).parents[2]
 def client() -> Path:
     """The folder of the built client."""
     return asyncio.run(ensure_typescript_client(ROOT / ".local", ROOT))
-
-
-def node(*arguments: str | Path, folder: Path) -> str:
-    """What Node prints; the test fails with it if Node does."""
-    run = subprocess.run([node_program(), *arguments], cwd=folder, capture_output=True, text=True, timeout=100)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
 
 
 def test_the_build_says_its_size(client: Path) -> None:

@@ -14,7 +14,7 @@ from ops.console import bundle
 from tests.e2e.clients import unique
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.e2e.test_dead_letters import Queues, good, moment
-from tests.e2e.test_typescript_client import node
+from tests.worlds.node import node
 
 TESTS = ROOT / "console" / "tests"
 FILES = ("overview", "views", "questions", "streams", "people", "dead-letters", "hostile", "sign-in")
@@ -31,12 +31,11 @@ def published() -> dict[str, Path]:
 
 def dead_letters(stage: RunningStage) -> str:
     """Put letters into the dead lane, on a day that no other letters have; what the tests need to know of them."""
-    queues, room, text = Queues(stage), unique("room"), "<img src=x onerror='window.hacked = 1'>"
-    failed, _ = moment()
+    queues, room, evil = Queues(stage), unique("room"), "<img src onerror=window.hacked=1>"
+    (failed, _), (evil_day, _) = moment(), moment()
     storable = [good(room, unique("m")).decode() for _ in range(3)]
-    for body in (f'{{"v": 1, "{text}', *storable):
+    for body in (f'{{"v": 1, "{evil}', *storable):
         queues.send(queues.dead, body, firstFailedAt=failed)
-    evil, (evil_day, _) = "<img src onerror=window.hacked=1>", moment()
     envelope = {"v": 1, "stream": "chat", "correlationId": evil, "acceptedAt": "yesterday", "events": [{}]}
     hostile = (
         envelope,
@@ -47,7 +46,7 @@ def dead_letters(stage: RunningStage) -> str:
     marks = {"reason": evil, "lane": evil, "redrivenAt": "soon", "correlationId": evil, "attempts": "many"}
     for each in hostile:
         queues.send(queues.dead, json.dumps(each), firstFailedAt=evil_day, **marks)
-    found = {"text": text, "room": room, "storable": len(storable), "day": failed[:10]}
+    found = {"room": room, "storable": len(storable), "day": failed[:10]}
     return json.dumps({**found, "evil": evil, "evilDay": evil_day[:10], "hostile": len(hostile)})
 
 
@@ -60,8 +59,9 @@ def test_the_console_in_chromium(
     bundled = json.dumps({key: str(path) for key, path in published.items()})
     options = ("--test", "--test-isolation=none", "--test-force-exit", "--test-timeout=240000")
     given = {"CHROMIUM": chromium, "BUNDLE": bundled, "LETTERS": dead_letters(platform)}
+    where = str(platform.state_dir / "stage.json")
 
-    print(node(platform, *options, *files, folder=typescript_client, **given))
+    print(node(*options, *files, folder=typescript_client, STAGE=where, **given))
 
 
 def test_the_published_console_is_small(published: dict[str, Path]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import urllib.request
 from pathlib import Path
 
@@ -12,16 +11,7 @@ import pytest
 
 from localstage.services.install import node_program
 from tests.e2e.conftest import RunningStage
-
-
-def node(stage: RunningStage, *arguments: str | Path, folder: Path, seconds: int = 280, **more: str) -> str:
-    """What Node prints; the test fails with it if Node does."""
-    environ = {**os.environ, "STAGE": str(stage.state_dir / "stage.json"), **more}
-    run = subprocess.run(
-        [node_program(), *arguments], cwd=folder, env=environ, capture_output=True, text=True, timeout=seconds
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
+from tests.worlds.node import node
 
 
 @pytest.mark.timeout(300)
@@ -30,14 +20,10 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
 ) -> None:
     """100 clients reconnect at once; ``make e2e RECONNECTS=1000`` is the full form."""
     limit = 120_000 + 120 * int(os.environ.get("RECONNECTS") or 0)
-    printed = node(
-        platform,
-        "--test",
-        "--test-force-exit",
-        f"--test-timeout={limit}",
-        "tests/stage/follow.test.mjs",
-        folder=typescript_client,
-    )
+    options = ("--test", "--test-force-exit", f"--test-timeout={limit}")
+    where = str(platform.state_dir / "stage.json")
+
+    printed = node(*options, "tests/stage/follow.test.mjs", folder=typescript_client, STAGE=where)
 
     found = re.findall(r"^.*missing 0, repeated 0; .*$", printed, re.M)
     print("\n".join(found))
@@ -47,16 +33,10 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
 def test_a_page_in_chromium_uses_the_built_module(
     platform: RunningStage, typescript_client: Path, chromium: str
 ) -> None:
-    file = "tests/stage/browser.test.mjs"
-    printed = node(
-        platform,
-        "--test",
-        "--test-force-exit",
-        "--test-timeout=40000",
-        file,
-        folder=typescript_client,
-        CHROMIUM=chromium,
-    )
+    options = ("--test", "--test-force-exit", "--test-timeout=40000")
+    where = str(platform.state_dir / "stage.json")
+
+    printed = node(*options, "tests/stage/browser.test.mjs", folder=typescript_client, STAGE=where, CHROMIUM=chromium)
 
     found = re.search(r"^Chromium .*missing 0, repeated 0$", printed, re.M)
     assert found, printed
@@ -72,19 +52,19 @@ def test_the_quick_start_of_the_readme_runs_where_only_the_package_is_installed(
     offline = {"npm_config_offline": "true", "npm_config_audit": "false", "npm_config_fund": "false"}
 
     # The build is done, and it would need the descriptions beside the package.
-    node(platform, npm, "pack", "--ignore-scripts", "--pack-destination", tmp_path, folder=typescript_client, **offline)
+    node(npm, "pack", "--ignore-scripts", "--pack-destination", tmp_path, folder=typescript_client, **offline)
     (package,) = tmp_path.glob("headrace-client-*.tgz")
     assert package.name in readme
     project = tmp_path / "project"
     project.mkdir()
     (project / "package.json").write_text("{}")
-    node(platform, npm, "install", package, folder=project, **offline)
+    node(npm, "install", package, folder=project, **offline)
     shell = platform.command("env", "--user", "alice").stdout
     variables = dict(re.findall(r"^export (\w+)=(.*)$", shell, re.M))
     (project / "start.mjs").write_text(code)
 
     assert [path.name for path in (project / "node_modules").glob("[!.]*")] == ["headrace-client"]
-    assert node(platform, "start.mjs", folder=project, **variables) == expected
+    assert node("start.mjs", folder=project, **variables) == expected
 
 
 def test_the_stage_serves_the_module_to_its_pages(platform: RunningStage, typescript_client: Path) -> None:

@@ -9,13 +9,13 @@ import asyncio
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localstage.services.install import ensure_node_packages, node_program
+from localstage.services.install import ensure_node_packages
+from tests.worlds.node import node
 from tools.api_reference.examples import examples
 
 pytestmark = pytest.mark.long
@@ -24,14 +24,6 @@ ROOT = Path(__file__).parents[3]
 SOURCES = Path(__file__).parent / "generators"
 DOCUMENTS = ROOT / "docs" / "reference"
 STRICT = ["--strict", "--target", "es2022", "--module", "commonjs", "--moduleResolution", "node10"]
-
-
-def run(*command: object, given: str = "") -> str:
-    done = subprocess.run(
-        [node_program(), *map(str, command)], input=given, capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def packages(source: Path, name: str) -> Path:
@@ -44,11 +36,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools = packages(ROOT / "clients" / "typescript", "typescript-client")
     generators = packages(SOURCES, "generators")
     folder = tmp_path_factory.mktemp("app")
-    models = json.loads(run(SOURCES / "generate.mjs", tools.parent, generators.parent, DOCUMENTS, folder))
+    models = json.loads(node(SOURCES / "generate.mjs", tools.parent, generators.parent, DOCUMENTS, folder))
     assert {"ClientFrame", "ServerFrame", "Messages", "SubscribeFrame", "Error"} <= set(models)
     assert not [each for each in models if "Anonymous" in each]
     shutil.copy(SOURCES / "app.ts", folder)
-    run(tools / "typescript" / "bin" / "tsc", *STRICT, "--outDir", folder, folder / "app.ts")
+    node(tools / "typescript" / "bin" / "tsc", *STRICT, "--outDir", folder, folder / "app.ts")
     return folder / "app.js"
 
 
@@ -59,7 +51,7 @@ def result_of(app: Path, function: str, values: list[Any]) -> list[Any]:
         const values = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
         console.log(JSON.stringify(values.map((each) => app[{json.dumps(function)}](each))));
     """
-    found: list[Any] = json.loads(run("--eval", script, given=json.dumps(values)))
+    found: list[Any] = json.loads(node("--eval", script, given=json.dumps(values)))
     return found
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
 from jsonschema import Draft202012Validator
 
-from localstage.services.install import ensure_node_packages, node_program
+from localstage.services.install import ensure_node_packages
+from tests.worlds.node import node
 from tests.worlds.reference import schemas
 
 ROOT = Path(__file__).parents[3]
@@ -28,16 +28,10 @@ def packages() -> Path:
 
 
 def test_all_schemas_compile_in_ajv(packages: Path) -> None:
-    run = subprocess.run(
-        [node_program(), NODE / "compile.mjs", packages.parent],
-        input=json.dumps({**SCHEMAS, "an escaped quote": ESCAPED_QUOTE}),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    given = json.dumps({**SCHEMAS, "an escaped quote": ESCAPED_QUOTE})
 
-    wrong = json.loads(run.stdout)
+    wrong = json.loads(node(NODE / "compile.mjs", packages.parent, given=given))
+
     assert "Invalid escape" in wrong.pop("an escaped quote")
     assert wrong == {}
 

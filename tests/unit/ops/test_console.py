@@ -1,4 +1,4 @@
-"""Publishing the console puts its files and the stack's addresses into the stack's bucket."""
+"""The console is published into the bucket of its stack, and its numbers are right."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from ops import aws, console
 from ops.__main__ import cli
+from tests.worlds.node import node
 
 OUTPUTS = {
     "HttpUrl": "https://http.test",
@@ -91,3 +92,7 @@ def test_a_stack_without_a_console_is_said_in_a_sentence(monkeypatch: pytest.Mon
     assert result.exit_code == 1
     assert "headrace-dev has no console; deploy it with the parameter Console=on" in result.output
     assert cloud.objects == {}
+
+
+def test_the_console_says_what_the_counts_and_the_lanes_say() -> None:
+    node("--test", console.ROOT / "console" / "tests" / "without-browser.test.mjs")
