@@ -243,6 +243,32 @@ def test_whatever_is_lost_every_message_is_delivered_once_and_in_time() -> None:
     run(Live, ASKED or EXAMPLES, derandomize=not ASKED)
 
 
+def test_a_frame_that_joins_frames_from_before_and_after_the_answer_of_a_resume_leaves_no_hole() -> None:
+    live = Live()
+    live.store(0.0, 0, "done")
+    live.room.begin()
+    answer = now(live.request("resume", rooms={KITCHEN: live.room.position}))
+    live.store(0.0, 0, "done")
+    live.push(2, 0)
+    now(live.room.take(answer["rooms"][KITCHEN]))
+    live.room.end()
+
+    assert (len(live.delivered), live.room.has_hole) == (2, False)
+
+
+@pytest.mark.parametrize(("lost", "found"), [("", False), ("batch", True)])
+def test_who_is_told_of_missed_messages_resumes_only_if_one_is_missing(lost: str, found: bool) -> None:
+    """A push that timed out may have arrived."""
+    live = Live()
+    live.store(0.0, 0, "done")
+    live.push(1, 0, lost)
+    live.store(0.0, 0, "done")
+    (frame,) = live.pushed(live.broker.queue)
+
+    assert live.room.receive(frame | {"missed": True}) == found
+    assert len(live.delivered) == (0 if found else 2)
+
+
 def _jump(room: Room) -> None:
     """Move over every frame, whatever it follows."""
     while room._links:

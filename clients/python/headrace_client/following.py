@@ -103,10 +103,10 @@ class StreamFollower:
         self._take(frame["items"])
         if self.position is None or "position" not in frame:
             return
-        if frame.get("missed") or frame.get("follows") != self.position.partition("-")[2]:
-            self._gap.set()
-        else:
+        if self.position.partition("-")[2] in (frame.get("follows"), *frame.get("through", ())):
             self.position = frame["position"]
+        else:
+            self._gap.set()
 
     def _take(self, items: Iterable[dict[str, Any]]) -> None:
         for item in sorted(items, key=lambda each: str(each["key"])):

@@ -83,21 +83,22 @@ class Room:
         return found
 
     def receive(self, frame: dict[str, Any]) -> bool:
-        """Take a frame of pushed messages; returns ``True`` if the frame reports missed ones."""
+        """Take a frame of pushed messages; returns ``True`` if earlier ones are lost. Then it must be resumed."""
         if "position" in frame:
             self._see(str(frame["position"]))
-        is_missing = bool(frame.get("missed"))
-        if is_missing and self.position is not None:
+        if "follows" in frame:
+            for tag in (frame["follows"], *frame.get("through", ())):
+                self._links[tag] = str(frame["position"])
+            if not self._resuming:
+                self._advance()
+        is_lost = bool(frame.get("missed")) and (self._resuming or self.has_hole or "follows" not in frame)
+        if is_lost and self.position is not None:
             self._buffered = self._buffered or []
         if self._buffered is not None:
             self._buffered.extend(frame["items"])
         elif self.position is not None:
             self._deliver_new(frame["items"])
-        if "follows" in frame and not is_missing:
-            self._links[frame["follows"]] = str(frame["position"])
-            if not self._resuming:
-                self._advance()
-        return is_missing
+        return is_lost
 
     def begin(self) -> bool:
         """Begin to resume. Returns ``False`` if the room is being resumed: then it is resumed once more."""
@@ -144,12 +145,15 @@ class Room:
         self._server_time = max(self._server_time, _time_of(position))
 
     def _advance(self) -> None:
-        """Move the position over all frames that follow it."""
-        tag = _tag_of(str(self.position))
-        while before := [each for each, at in self._links.items() if tag and _tag_of(at) == tag]:
-            tag = before[0]
-            del self._links[tag]  # it leads to where we are
-        while (tag := _tag_of(str(self.position))) and tag in self._links:
+        """Move the position over all frames that follow it, and forget those that lead to it."""
+        while True:
+            passed = {tag := _tag_of(str(self.position))}
+            while tag and (before := [each for each, at in self._links.items() if _tag_of(at) in passed]):
+                passed.update(before)
+                for each in before:
+                    del self._links[each]
+            if not tag or tag not in self._links:
+                return
             self._move(self._links.pop(tag))
 
     def _deliver_new(self, messages: Iterable[Message]) -> None:

@@ -199,6 +199,7 @@ class Changes(TypedDict):
     userId: str
     position: NotRequired[Position]
     follows: NotRequired[str]
+    through: NotRequired[list[str]]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[Change]
@@ -662,6 +663,7 @@ class EventsPushed(TypedDict):
     key: str
     position: NotRequired[Position]
     follows: NotRequired[str]
+    through: NotRequired[list[str]]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[dict[str, Any]]
@@ -1078,16 +1080,17 @@ MessageType: TypeAlias = 'Literal["TEXT", "JOIN", "LEAVE"]'
 class Messages(TypedDict):
     """New messages of a room, pushed after `subscribe`.
 
-    `follows` is the part after the `-` of the position before. If your position ends with it, go on to
-    `position`. Otherwise a frame is late or lost. Without `follows`, keep your position. With `missed`, earlier
-    messages were not pushed: read the history since your own position. With `tokenExpiring`, the connection's
-    token expires within 5 minutes: send `authenticate`.
+    `follows` is the part after the `-` of the position before; `through` are those of positions in between. If
+    your position ends with one of these, go on to `position`. Otherwise a frame is late or lost, and with
+    `missed` it is lost: read the history since your own position. Without `follows`, keep your position. With
+    `tokenExpiring`, the connection's token expires within 5 minutes: send `authenticate`.
     """
 
     type: Literal["messages"]
     roomId: str
     position: NotRequired[Position]
     follows: NotRequired[str]
+    through: NotRequired[list[str]]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[MessageItem]

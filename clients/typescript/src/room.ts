@@ -129,13 +129,22 @@ export class Room {
   /** Called where the answer cannot have all that is new. */
   protected missed(): void {}
 
-  /** Take pushed messages; returns `true` if earlier ones were not pushed. */
+  /** Take pushed messages; returns `true` if earlier ones are lost. Then it must be resumed. */
   receive(frame: Pushed): boolean {
-    const missed = frame.missed === true;
-    if (frame.position !== undefined) {
-      this.#see(frame.position);
+    const { position, follows, through = [] } = frame;
+    if (position !== undefined) {
+      this.#see(position);
     }
-    if (missed && this.position !== undefined) {
+    if (follows !== undefined && position !== undefined) {
+      for (const tag of [follows, ...through]) {
+        this.#links.set(tag, position);
+      }
+      if (!this.#resuming) {
+        this.#advance();
+      }
+    }
+    const lost = frame.missed === true && (this.#resuming || this.hasHole || follows === undefined);
+    if (lost && this.position !== undefined) {
       this.#buffered ??= [];
     }
     if (this.#buffered !== undefined) {
@@ -143,14 +152,8 @@ export class Room {
     } else if (this.position !== undefined) {
       this.#deliver(frame.items);
     }
-    if (frame.follows !== undefined && frame.position !== undefined && !missed) {
-      this.#links.set(frame.follows, frame.position);
-      if (!this.#resuming) {
-        this.#advance();
-      }
-    }
     this.#tell();
-    return missed;
+    return lost;
   }
 
   /** Begin to resume. `false` if the room is being resumed: then it is resumed once more. */
@@ -214,20 +217,25 @@ export class Room {
     this.#serverTime = Math.max(this.#serverTime, timeOf(position));
   }
 
-  /** Move the position over all frames that follow it. */
+  /** Move the position over all frames that follow it, and forget those that lead to it. */
   #advance(): void {
-    let tag = tagOf(this.position as string);
-    for (let before: string | undefined = tag; before !== undefined && before !== ""; ) {
-      const at: string = before;
-      before = [...this.#links].find(([, position]) => tagOf(position) === at)?.[0];
-      if (before !== undefined) {
-        this.#links.delete(before); // it leads to where we are
+    let next: string | undefined = this.position;
+    while (next !== undefined && tagOf(next) !== "") {
+      const tag = tagOf(next);
+      if (next !== this.position) {
+        this.#move(next);
       }
-    }
-    for (let next = this.#links.get(tag); next !== undefined; next = this.#links.get(tag)) {
+      const passed = [tag]; // grows while it is looped over
+      for (const at of passed) {
+        for (const [before, position] of this.#links) {
+          if (tagOf(position) === at) {
+            this.#links.delete(before);
+            passed.push(before);
+          }
+        }
+      }
+      next = this.#links.get(tag);
       this.#links.delete(tag);
-      this.#move(next);
-      tag = tagOf(next);
     }
   }
 

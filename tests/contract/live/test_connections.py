@@ -86,6 +86,8 @@ def test_closing_removes_one_connection_from_all_its_rooms(
     connections.subscribe({"room-1": None}, "c-2", ALICE, NOW)
 
     assert connections.close("c-1") == 61
+    for connection in ("c-1", "never"):
+        connections.close(connection)
 
     assert {row["roomId"] for row in rows()} == {connection_room("c-2"), "room-1"}
     assert {row["connectionId"] for row in rows()} == {"c-2"}
@@ -102,16 +104,6 @@ def test_the_connections_of_a_user_are_found_with_their_rooms(parts: tuple[Conne
 
     assert connections.rooms_of_user("alice") == {"c-1": {"kitchen", "hall"}, "c-2": set()}
     assert connections.rooms_of_user("nobody") == {}
-
-
-def test_closing_a_closed_or_unknown_connection_changes_nothing(parts: tuple[Connections, Rows, FixedClock]) -> None:
-    connections, rows, _ = parts
-    connections.open("c-1", ALICE)
-
-    for connection in ("c-1", "c-1", "never"):
-        connections.close(connection)
-
-    assert rows() == []
 
 
 BOB = Caller("bob", "Bob", frozenset({"chat:read"}), NOW + 3600)
@@ -226,17 +218,3 @@ def test_expired_rows_count_as_subscribers_only_if_they_could_hide_one(
     assert not connections.has_subscriptions("kitchen")
     connections.subscribe({"kitchen": None}, "d", Caller("a", "A", frozenset(), NOW * 2), clock.now() // 1_000_000)
     assert connections.has_subscriptions("kitchen")
-
-
-def test_the_rooms_of_a_connection_are_listed_without_the_connection_itself(
-    parts: tuple[Connections, Rows, FixedClock],
-) -> None:
-    connections, _, _ = parts
-    connections.open("c-1", ALICE)
-    for room in ("kitchen", "hall", "hall"):
-        connections.subscribe({room: None}, "c-1", ALICE, NOW)
-    connections.subscribe({"kitchen": None}, "c-2", ALICE, NOW)
-
-    assert connections.rooms_of("c-1") == {"kitchen", "hall"}
-    connections.unsubscribe("hall", ["c-1"])
-    assert connections.rooms_of("c-1") == {"kitchen"}

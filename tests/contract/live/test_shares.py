@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.core.errors import RateLimited
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
 from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, Shares
 from headrace.storage.redis import RedisCache, connect
@@ -26,18 +27,23 @@ def test_an_index_is_read_only_for_what_may_be_over_a_limit(shares: Shares) -> N
 
     for number in range(CONNECTIONS_PER_ROOM):
         assert not shares.refused(ALICE, ["kitchen", "hall"], f"c-{number}")
-    for _ in range(CONNECTIONS_PER_USER):
-        shares.check_open(ALICE)
+    for number in range(CONNECTIONS_PER_USER):
+        shares.open(f"c-{number}", ALICE)
     for number in range(CONNECTIONS_PER_ROOM + 1):
         assert not shares.refused(TRUSTED, ["kitchen"], f"t-{number}")
-    assert (table.calls, shares.rooms_of("c-0"), shares.rooms_of("c-99")) == (0, {"kitchen", "hall"}, set())
-    shares.check_open(ALICE)
+    assert (table.calls, shares.rooms_of("c-0"), shares.rooms_of("c-99")) == (
+        CONNECTIONS_PER_USER,
+        {"kitchen", "hall"},
+        set(),
+    )
+    with pytest.raises(RateLimited):
+        shares.open("one-more", ALICE)
     shares.refused(ALICE, ["kitchen"], "c-0")
-    assert table.calls > 2
+    assert table.calls > CONNECTIONS_PER_USER + 2
 
 
 def test_counts_last_longer_than_a_connection(shares: Shares, redis_node: RedisNode) -> None:
-    shares.check_open(ALICE)
+    shares.open("c-1", ALICE)
     shares.refused(ALICE, ["kitchen"], "c-1")
     redis = connect(redis_node.settings, 1.0)
 

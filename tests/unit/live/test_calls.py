@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from headrace.api.router import Api, connection_handler
-from headrace.live.routes import ConnectionServices
 from headrace.live.shares import Shares
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.rooms import CachedRooms
@@ -32,8 +31,8 @@ class Costs:
             stage.world.ok("bob", "PUT", room, (OPEN, GROUP)[kind])
             stage.world.bring("bob", room, "alice")
         stage.frames = stage.environment(RoomAccess(CachedRooms(stage.world.rooms), stage.world.memberships))
-        services = ConnectionServices(stage.connections, Shares(stage.commands, stage.connections))
-        self._tracking = connection_handler(Api(routes_of("track_connections"), lambda: services, stage.world.clock))
+        shares = Shares(stage.commands, stage.connections)
+        self._tracking = connection_handler(Api(routes_of("track_connections"), lambda: shares, stage.world.clock))
         self.positions = {room: stage.request("subscribe", connection="c-0", roomId=room)["position"] for room in ROOMS}
 
     def _track(self, route: str, connection: str) -> None:

@@ -36,33 +36,45 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
     def item(text: str) -> dict[str, Any]:
         return {"key": "k", "timestamp": NOW, "message": text}
 
-    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")], "p1")]
+    links = [(("a",), "p1-b")]
+    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")], "p1", links=links)]
 
-    assert [(len(each["items"]), each.get("missed")) for each in made] == [(1, True)]
+    assert [(len(each["items"]), each.get("missed"), "follows" in each) for each in made] == [(1, True, False)]
 
 
 def test_the_last_frame_of_a_batch_follows_the_frame_before_it() -> None:
     items = [{"key": f"k{at}", "timestamp": NOW, "message": "x" * 4000} for at in range(20)]
 
-    made = [json.loads(each) for each in frames.frames("r", items, "p9", links=[("a", "p1-b"), ("c", "p2-d")])]
-
-    assert [(each.get("follows"), each["position"], len(each["items"])) for each in made] == [
-        (None, "p9", 8),
-        (None, "p9", 8),
-        ("a", "p1-b", 4),
-        ("c", "p2-d", 0),
+    made = [
+        json.loads(each) for each in frames.frames("r", items, "p9", links=[(("a", "e"), "p1-b"), (("c",), "p2-d")])
     ]
+
+    assert [(each.get("follows"), each.get("through"), each["position"], len(each["items"])) for each in made] == [
+        (None, None, "p9", 7),
+        (None, None, "p9", 7),
+        ("a", ["e"], "p1-b", 6),
+        ("c", None, "p2-d", 0),
+    ]
+
+
+def test_a_frame_names_only_the_newest_of_many_frames_that_it_joins() -> None:
+    made = frames.frame("r", [], "p1-z", [f"t{number}" for number in range(50)])
+
+    assert (json.loads(made)["follows"], json.loads(made)["through"]) == (
+        "t0",
+        [f"t{number}" for number in range(30, 50)],
+    )
 
 
 @pytest.mark.parametrize(
     ("links", "chains"),
     [
         ({}, []),
-        ({"a": "p1-b"}, [("a", "p1-b")]),
-        ({"b": "p2-c", "a": "p1-b"}, [("a", "p2-c")]),
-        ({"": "p1-b", "c": "p3-d", "b": "p2-c"}, [("", "p3-d")]),
-        ({"a": "p1-b", "c": "p3-d"}, [("a", "p1-b"), ("c", "p3-d")]),
-        ({"x": "p1-a", "a": "p1-b", "b": "p2-a"}, [("x", "p2-a")]),
+        ({"a": "p1-b"}, [(("a",), "p1-b")]),
+        ({"b": "p2-c", "a": "p1-b"}, [(("a", "b"), "p2-c")]),
+        ({"": "p1-b", "c": "p3-d", "b": "p2-c"}, [(("", "b", "c"), "p3-d")]),
+        ({"a": "p1-b", "c": "p3-d"}, [(("a",), "p1-b"), (("c",), "p3-d")]),
+        ({"x": "p1-a", "a": "p1-b", "b": "p2-a"}, [(("x", "a", "b"), "p2-a")]),
     ],
 )
 def test_frames_that_follow_each_other_are_one_step(links: dict[str, str], chains: list[frames.Link]) -> None:

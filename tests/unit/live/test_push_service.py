@@ -52,7 +52,7 @@ def test_copies_of_a_batch_are_one_step_and_a_missing_one_shows() -> None:
     push.listen("new", since=LATE)
 
     def copy(text: str, follows: str, position: str) -> bytes:
-        return live_frames.frames("kitchen", [item(text)], links=[(follows, position)])[0]
+        return live_frames.frames("kitchen", [item(text)], links=[((follows,), position)])[0]
 
     push.push_bodies(copy("two", "b", "p2-c"), copy("one", "a", "p1-b"), copy("four", "d", "p4-e"))
 

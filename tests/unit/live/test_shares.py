@@ -13,7 +13,6 @@ from headrace.core.keys import normalize_id
 from headrace.core.times import SECOND
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, connection_room
 from headrace.live.dynamodb import Connections
-from headrace.live.routes import ConnectionServices
 from headrace.live.shares import CONNECTIONS_PER_USER, ROOMS_PER_CONNECTION, Shares
 from tests.fakes.clock import FixedClock
 from tests.fakes.commands import MemoryCommands
@@ -32,8 +31,8 @@ class Handshakes:
         self.router = connection_handler(Api(routes_of("track_connections"), self.services, self.clock))
         self.opened = 0
 
-    def services(self) -> ConnectionServices:
-        return ConnectionServices(self.connections, Shares(self.commands, self.connections))
+    def services(self) -> Shares:
+        return Shares(self.commands, self.connections)
 
     def open(self, user: str = "alice", scope: str = "chat:read") -> dict[str, Any]:
         self.opened += 1

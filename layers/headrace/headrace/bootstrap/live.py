@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING
 
 from headrace.runtime.aws import signing
 from headrace.runtime.settings import PushSettings
-from headrace.services.connections import connections, shares
+from headrace.services.connections import connections
 from headrace.services.shared import clock
 
 if TYPE_CHECKING:
     from headrace.live.push_service import PushService
-    from headrace.live.routes import ConnectionServices, RenewalServices
-
-
-@functools.cache
-def tracking() -> ConnectionServices:
-    """What stores connections, and deletes closed ones."""
-    from headrace.live.routes import ConnectionServices
-
-    return ConnectionServices(connections(), shares())
+    from headrace.live.routes import RenewalServices
 
 
 @functools.cache

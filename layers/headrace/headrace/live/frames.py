@@ -4,6 +4,7 @@ Frames of a user's channel are ``{"type": "changes", "userId", …}``, those of 
 ``{"type": "events", "stream", "key", …}``. Live copies on the broker are such frames too.
 Positions are those of :mod:`headrace.streams.chat.messages.positions`.
 ``follows`` is the tag of the frame before: a client whose position has this tag has all messages up to ``position``.
+``through`` are tags in between, of frames that were joined: a client at one of these has all messages up to it too.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from headrace.core.keys import SEPARATOR, channel_stream, channel_user, stream_c
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
 
-Link = tuple[str, str]
-"""The tag of a frame, and the position of the frame that follows it."""
+PASSED = 20
+"""Tags that a frame has in ``through``, at most: the newest ones."""
+
+Link = tuple[tuple[str, ...], str]
+"""The tags of frames, each of which follows the one before, and the position of the frame that follows the last."""
 
 
 @dataclass(slots=True)
@@ -53,21 +57,23 @@ class LiveCopy:
         return "".join(self.marks) if len(self.marks) == 1 else ""
 
     def keep(self, number: int) -> None:
-        """Keep the newest items; the subscribers miss older ones."""
+        """Keep the newest items; the subscribers miss older ones, and cannot follow over them."""
         while len(self.items) > number:
             del self.items[next(iter(self.items))]
             self.missed = True
+            self.links.clear()
 
     def chains(self) -> list[Link]:
         """The links, with those that continue each other as one. There are several where a frame is missing."""
         links, found = dict(self.links), list[Link]()
         continued = {_tag(position) for position in links.values()}
         for first in [tag for tag in links if tag not in continued]:
-            tag = first
+            tags, tag = [first], first
             while tag in links:
                 position = links.pop(tag)
                 tag = _tag(position)
-            found.append((first, position))
+                tags.append(tag)
+            found.append((tuple(tags[:-1]), position))
         return found
 
 
@@ -82,16 +88,17 @@ def frames(
 ) -> list[bytes]:
     """``items``, as in histories, in as few frames as possible of at most 32 KB, in order.
 
-    ``missed`` marks the first frame: the subscriber did not get all earlier messages. It is marked too if an item is
-    too long for a frame and left out, because only history has that item. With ``is_expiring``, all frames say that the
-    connection's token expires soon. The last frame has the first of ``links``; each other link has its own frame.
+    ``missed`` marks the first frame: the subscriber did not get all earlier messages. It is marked too, and follows
+    nothing, if an item is too long for a frame and left out, because only history has that item. With ``is_expiring``,
+    all frames say that the connection's token expires soon. The last frame has the first of ``links``; each other link
+    has its own frame.
     """
     parts, is_complete = split(room_id, items)
-    missed = missed or not is_complete
+    missed, links = missed or not is_complete, links if is_complete else ()
     if not parts and (missed or links):
         parts = [[]]
-    heads: list[tuple[str, str | None]] = [(position, None)] * (len(parts) - 1)
-    heads += [(at, follows) for follows, at in links] or [(position, None)]
+    heads: list[tuple[str, tuple[str, ...]]] = [(position, ())] * (len(parts) - 1)
+    heads += [(at, follows) for follows, at in links] or [(position, ())]
     parts += [[]] * (len(links) - 1)
     return [
         frame(room_id, part, *head, missed=missed and number == 0, is_expiring=is_expiring)
@@ -101,7 +108,7 @@ def frames(
 
 def split(room_id: str, items: Iterable[Mapping[str, Any]]) -> tuple[list[list[str]], bool]:
     """``items`` as JSON, in the parts that fit into one frame each; false if one is too long and left out."""
-    longest = frame(room_id, [], "p" * 30, "t" * 12, missed=True, is_expiring=True)
+    longest = frame(room_id, [], "p" * 30, ["t" * 12] * (PASSED + 1), missed=True, is_expiring=True)
     room = FRAME_BYTES - len(longest) + len(",")
     sized = [(part, len(part.encode()) + len(",")) for part in map(encode, items)]
     fitting = [each for each in sized if each[1] <= room]
@@ -112,18 +119,23 @@ def frame(
     room_id: str,
     items: Sequence[str],
     position: str = "",
-    follows: str | None = None,
+    follows: Sequence[str] = (),
     *,
     missed: bool = False,
     is_expiring: bool = False,
     mark: str = "",
 ) -> bytes:
-    """One frame with ``items``, which are JSON already. A live copy also has the ``mark`` of the room."""
+    """One frame with ``items``, which are JSON already. A live copy also has the ``mark`` of the room.
+
+    ``follows`` are the tag of the frame before, and those that it goes ``through``; empty: that is unknown.
+    """
     content = _head(room_id)
     if position:
         content["position"] = position
-    if follows is not None:
-        content["follows"] = follows
+    if follows:
+        content["follows"] = follows[0]
+    if len(follows) > 1:
+        content["through"] = list(follows[1:][-PASSED:])
     if is_expiring:
         content["tokenExpiring"] = True
     if missed:

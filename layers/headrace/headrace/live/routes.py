@@ -41,14 +41,6 @@ class AuthenticateFrame(Params):
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionServices:
-    """What :func:`open_connection` and :func:`close_connection` use."""
-
-    connections: Connections
-    shares: Shares
-
-
-@dataclass(frozen=True, slots=True)
 class RenewalServices:
     """What :func:`authenticate` uses."""
 
@@ -56,21 +48,19 @@ class RenewalServices:
     connections: Connections
 
 
-def open_connection(services: ConnectionServices, request: Request[None, None, Any]) -> dict[str, str]:
+def open_connection(shares: Shares, request: Request[None, None, Any]) -> dict[str, str]:
     """Store the connection; the answer's header selects the subprotocol, which browsers require.
 
     Raises:
-        RateLimited: the user has too many, see :meth:`Shares.check_open`.
+        RateLimited: the user has too many, see :meth:`Shares.open`.
     """
-    services.shares.check_open(request.caller)
-    services.connections.open(request.event["requestContext"]["connectionId"], request.caller)
+    shares.open(request.event["requestContext"]["connectionId"], request.caller)
     return {"Sec-WebSocket-Protocol": SUBPROTOCOL}
 
 
-def close_connection(services: ConnectionServices, request: Request[None, None, Any]) -> dict[str, str]:
+def close_connection(shares: Shares, request: Request[None, None, Any]) -> dict[str, str]:
     """Delete the connection and its subscriptions."""
-    connection_id = request.event["requestContext"]["connectionId"]
-    services.connections.close(connection_id, services.shares.rooms_of(connection_id))
+    shares.close(request.event["requestContext"]["connectionId"])
     return {}
 
 

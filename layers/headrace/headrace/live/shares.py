@@ -39,16 +39,19 @@ class Shares:
         self._cache = cache
         self._connections = connections
 
-    def check_open(self, caller: Caller) -> None:
-        """Count a connection that opens. Raises RateLimited: ``CONNECTIONS_PER_USER`` are open."""
-        if caller.has(EVENTS_WRITE):
-            return
-        answers = self._run(_counting([f"opened:{sender_tag(caller.subject)}"]))
-        if answers is not None and answers[0] <= CONNECTIONS_PER_USER:
-            return
-        if len(_read(lambda: self._connections.of_user(caller.subject))) >= CONNECTIONS_PER_USER:
+    def open(self, connection_id: str, caller: Caller) -> None:
+        """Count and store a connection. Raises RateLimited if ``CONNECTIONS_PER_USER`` are open, StoreUnavailable."""
+        trusted = caller.has(EVENTS_WRITE)
+        answers = None if trusted else self._run(_counting([f"opened:{sender_tag(caller.subject)}"]))
+        is_small = trusted or (answers is not None and answers[0] <= CONNECTIONS_PER_USER)
+        if not is_small and len(_read(lambda: self._connections.of_user(caller.subject))) >= CONNECTIONS_PER_USER:
             message = f"you have {CONNECTIONS_PER_USER} open connections, which is the most that one user may have"
             raise RateLimited(message, retry_after=RETRY_SECONDS)
+        self._connections.open(connection_id, caller)
+
+    def close(self, connection_id: str) -> None:
+        """Delete a connection and its subscriptions. Raises StoreUnavailable; some may then be left."""
+        self._connections.close(connection_id, self.rooms_of(connection_id))
 
     def refused(self, caller: Caller, room_ids: Sequence[str], connection_id: str) -> dict[str, RateLimited]:
         """Count subscriptions of a connection, and keep its rooms; the errors of those that are over a limit.

@@ -38,6 +38,7 @@ class Changes(TypedDict):
     userId: str
     position: NotRequired[PositionText]
     follows: NotRequired[str]
+    through: NotRequired[list[str]]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[Change]
@@ -70,7 +71,7 @@ class UserChannels(Channels):
         )
         messages = []
         for channel, mark in followed.items():
-            follows = appended[channel].follows if appended else None
+            follows = (appended[channel].follows,) if appended else ()
             body = frame(channel, [item], position(now, tag if appended else ""), follows, mark=mark)
             messages.append(Outgoing(live_queue(channel), body, logger.get_correlation_id() or ""))
         failure = self._publisher.publish(messages) if messages else None

@@ -72,6 +72,7 @@ class EventsPushed(TypedDict):
     key: str
     position: NotRequired[PositionText]
     follows: NotRequired[str]
+    through: NotRequired[list[str]]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[dict[str, Any]]

@@ -9,7 +9,6 @@ import pytest
 
 from headrace.api import responses
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.core.errors import StoreUnavailable
 from headrace.live.connections import Subscription
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.live.check_frames import ROOMS_PER_FRAME
@@ -53,21 +52,6 @@ def test_a_check_subscribes_to_a_room_whose_subscription_has_ended(stage: Stage)
     subscribed = stage.connections.rows["kitchen", "c-1"]
     stage.request("check", rooms={"kitchen": since})
     assert stage.connections.rows["kitchen", "c-1"] is subscribed
-
-
-def test_a_check_subscribes_again_while_it_is_unknown_what_the_connection_follows(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unavailable(_: str) -> set[str]:
-        raise StoreUnavailable("down")
-
-    stage.world.ok("bob", "PUT", "kitchen", OPEN)
-    monkeypatch.setattr(stage.connections, "rooms_of", unavailable)
-    stage.commands.down = True
-
-    stage.request("check", rooms={"kitchen": position(CLOCK.now())})
-
-    assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
 
 
 def test_a_check_follows_no_room_that_does_not_exist(stage: Stage) -> None:

@@ -150,11 +150,12 @@ class LiveHook:
         """The live copies; without ``appended``, they say nothing about what comes before them."""
         tagged = news.tagged()
         missed = room_id in self._missed or not news.is_complete
-        follows = None if appended is None else appended.follows
+        # With ``missed`` it follows nothing, because no log may have what is missing.
+        follows = () if appended is None or missed else (appended.follows,)
         for tag, part in tagged:
             at = position(now, "" if appended is None else tag)
             yield frame(room_id, part, at, follows, missed=missed, mark=mark)
-            missed, follows = False, None if appended is None else tag
+            missed, follows = False, () if appended is None else (tag,)
 
 
 @dataclass(slots=True)
