@@ -19,7 +19,7 @@ HEARTBEAT = 60
 _NONE: Mapping[str, str] = {}
 _EDITS = (
     ("VisibilityTimeout: 360", "VisibilityTimeout: 20"),
-    (" BROKER_ENDPOINTS: ", f' BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n          BROKER_ENDPOINTS: '),
+    (" PERSIST_QUEUES: ", f' BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n        PERSIST_QUEUES: '),
     ("Schedule: rate(5 minutes)", "Schedule: rate(1 minute)"),
 )
 
