@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from headrace.api.params import read
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Incoming, TableSettings, ValidatedEvent
@@ -16,10 +17,12 @@ from headrace.features.edits import change
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeGate, ChangeRights
 from headrace.features.edits.hooks import ChangeCheck, ChangeHook, Texts
+from headrace.features.edits.routes import DeletionFrame, EditFrame
 from headrace.features.reactions import reaction
 from headrace.features.reactions.accepting import ReactionRights
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.dynamodb import DynamoReactions
+from headrace.features.reactions.routes import ReactionFrame
 from headrace.streams.chat.message_row import CHANGE, may_have_more, place_of
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages, Remove
@@ -30,8 +33,14 @@ EDIT, REACTION = change.KIND.name, reaction.KIND.name
 
 
 def accept(raw: Any, sender: SenderContext) -> ValidatedEvent:
-    """A client's edit, deletion or reaction."""
-    return (reaction if raw[CHANGE] == reaction.REACT else change).accept(raw, sender)
+    """A client's edit, deletion or reaction, which is validated as frames are."""
+    how = raw[CHANGE]
+    is_reaction = how == reaction.REACT and reaction.VALUE in raw
+    frame = EditFrame if how == change.EDIT else ReactionFrame if is_reaction else DeletionFrame
+    body = read(frame, {name: value for name, value in raw.items() if name != CHANGE})
+    assert body is not None
+    sent = {**body.model_dump(by_alias=True, exclude_none=True), CHANGE: how}
+    return (reaction if how == reaction.REACT else change).accept(sent, sender)
 
 
 KINDS = {**change.KINDS, **reaction.KINDS}

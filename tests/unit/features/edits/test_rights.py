@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import Conflict, Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
+from headrace.core.errors import (
+    Conflict,
+    Forbidden,
+    InvalidEvent,
+    InvalidRequest,
+    NotFound,
+    PoisonRecord,
+    StoreUnavailable,
+)
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import UNCHECKED
@@ -96,7 +104,6 @@ def test_a_message_that_has_expired_cannot_be_changed_before_its_row_is_gone() -
         {"key": "m-1"},
         {"change": "edit"},
         {"message": "a deletion has no text"},
-        {"change": "undo"},
         {"userId": "alice"},
         {"timestamp": "2025-11-21T11:00:58.722861Z"},
     ],
@@ -104,7 +111,7 @@ def test_a_message_that_has_expired_cannot_be_changed_before_its_row_is_gone() -
 def test_wrong_changes_are_refused_by_name(wrong: dict[str, str]) -> None:
     raw = {"roomId": "kitchen", "key": ChangeWorld().key(ChangeWorld().message("bob", "hello")), "change": "delete"}
 
-    with pytest.raises(InvalidEvent) as refused:
+    with pytest.raises((InvalidEvent, InvalidRequest)) as refused:
         CHANGES.accept(raw | wrong, sender("bob"))
 
     assert refused.value.details[0].field in (*wrong, "message")

@@ -16,34 +16,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from headrace.core import keys, times
-from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import (
-    CanonicalTime,
-    EventModel,
-    Id,
-    IncomingModel,
-    NewId,
-    SenderTag,
-    StoredId,
-    Text,
-    Time,
-    incoming,
-    stamped,
-)
+from headrace.core.fields import CanonicalTime, EventModel, SenderTag, StoredId, Text, stamped
 from headrace.core.items import Item, expires_at
 from headrace.core.sender import SenderContext, choose_time, choose_user
 from headrace.core.stream import Incoming, Kind, TableSettings, ValidatedEvent
 from headrace.features.edits import FEATURE
-from headrace.streams.chat.message_row import (
-    CHANGE,
-    CHANGE_KEY,
-    FIRST_TEXT,
-    GONE_WHEN_DELETED,
-    KEY_FORM,
-    TEXT_FORM,
-    MessageKey,
-    MessageText,
-)
+from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, FIRST_TEXT, GONE_WHEN_DELETED, KEY_FORM, MessageKey
 from headrace.streams.chat.stream import CHAT
 
 ID_FIELD = "changeId"
@@ -63,23 +41,6 @@ _ORDER = {EDIT: "1", DELETE: "2"}
 _TIME_FORM = "a canonical UTC time with six digits"
 PlaceOf = Callable[[Mapping[str, Any]], tuple[str, str]]
 """Of the event of a change: where its row is. Of that row: the room and the key of the message that it is about."""
-
-
-class IncomingChange(IncomingModel):
-    """What every change of a message has, as routes and frames pass it on."""
-
-    room_id: Id = Field(description=keys.ID_FORM)
-    key: MessageKey = Field(description=KEY_FORM)
-    change_id: NewId | None = Field(default=None, description=keys.NEW_ID_FORM)
-    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
-    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
-
-
-class IncomingEdit(IncomingChange):
-    """An edit or a deletion as routes and frames pass it on."""
-
-    change: EditKind = Field(description="edit or delete")
-    message: MessageText | None = Field(default=None, description=TEXT_FORM)
 
 
 class StampedChange(EventModel):
@@ -103,26 +64,25 @@ class StampedEdit(StampedChange):
     message: Text | None = Field(default=None, description="a text")
 
 
-_incoming = incoming(IncomingEdit)
 _stamped = stamped(StampedEdit)
 
 
-def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's edit or deletion, validated and stamped. Sent again under its id and time, it is the same."""
-    change = _incoming(raw)
-    if (change.message is None) == (change.change == EDIT):
-        text = "is missing" if change.message is None else "is only for edits"
-        raise InvalidEvent(details=[FieldError("message", text, None, TEXT_FORM)])
-    more = {} if change.message is None else {"message": change.message}
-    return stamp(change, sender, _place, change.change, **more)
+def accept(change: Any, sender: SenderContext) -> ValidatedEvent:
+    """An edit or deletion, stamped. Sent again under its id and time, it is the same."""
+    return stamp(change, sender, _place, "message")
 
 
-def stamp(change: IncomingChange, sender: SenderContext, place: PlaceOf, how: str, **more: str) -> ValidatedEvent:
-    """The event of a change, with ``more`` fields of this kind. ``place`` says where its row is."""
-    timestamp = choose_time(sender, ID_FIELD, change.change_id, change.timestamp)
-    change_id = change.change_id or times.new_message_id(sender.now)
-    user_id, _ = choose_user(sender, change.user_id, None)
-    receipt = {"roomId": change.room_id, "key": change.key, ID_FIELD: change_id, "timestamp": timestamp}
+def stamp(change: Mapping[str, Any], sender: SenderContext, place: PlaceOf, *fields: str) -> ValidatedEvent:
+    """The event of a ``change`` that a route or a frame has validated.
+
+    ``place`` says where its row is, and ``fields`` what its kind may have beside what all have.
+    """
+    given, how = change.get(ID_FIELD), change[CHANGE]
+    timestamp = choose_time(sender, ID_FIELD, given, change.get("timestamp"))
+    change_id = given or times.new_message_id(sender.now)
+    user_id, _ = choose_user(sender, change.get("userId"), None)
+    more = {name: change[name] for name in fields if name in change}
+    receipt = {"roomId": change["roomId"], "key": change["key"], ID_FIELD: change_id, "timestamp": timestamp}
     tag = keys.content_tag(sender.subject, user_id, change_id, how, *(more.values() or [""]))
     event = {**receipt, CHANGE: how, "changedBy": user_id, "sender": tag, **more}
     return ValidatedEvent(event, change_id, place(event), receipt)
@@ -186,7 +146,7 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {EDIT: KIND, DELETE: KIND}
-EDITS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept, IncomingEdit), kinds=KINDS)
+EDITS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept), kinds=KINDS)
 """How clients send edits and deletions. They take the queues of chat, and its table has their rows."""
 
 

@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from headrace.core import keys
-from headrace.core.fields import Text, incoming, seen, seen_form, stamped
+from headrace.core.fields import Text, stamped
 from headrace.core.items import Item, expires_at
 from headrace.core.sender import SenderContext
 from headrace.core.stream import Incoming, Kind, TableSettings, ValidatedEvent
-from headrace.features.edits.change import ID_FIELD, IncomingChange, StampedChange, row_of, stamp
+from headrace.features.edits.change import ID_FIELD, StampedChange, row_of, stamp
 from headrace.features.reactions import FEATURE
 from headrace.streams.chat.stream import CHAT
 
 REACT: Literal["react"] = "react"
 VALUE = "value"
-VALUE_LIMIT = 32
-VALUE_FORM = f"an emoji, or {seen_form(VALUE_LIMIT)}"
-ReactionValue = Annotated[str, *seen(VALUE_LIMIT)]
 (_PARTITION,) = FEATURE.prefixes
-
-
-class IncomingReaction(IncomingChange):
-    """A reaction as routes and frames pass it on."""
-
-    change: Literal["react"] = Field(description=REACT)
-    value: ReactionValue | None = Field(default=None, description=VALUE_FORM)
 
 
 class StampedReaction(StampedChange):
@@ -43,15 +33,12 @@ class StampedReaction(StampedChange):
     value: Text | None = Field(default=None, description="a text")
 
 
-_incoming = incoming(IncomingReaction)
 _stamped = stamped(StampedReaction)
 
 
-def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's reaction, validated and stamped. Sent again under its id and time, it is the same."""
-    reaction = _incoming(raw)
-    more = {} if reaction.value is None else {VALUE: reaction.value}
-    return stamp(reaction, sender, _place, REACT, **more)
+def accept(reaction: Any, sender: SenderContext) -> ValidatedEvent:
+    """A reaction, stamped. Sent again under its id and time, it is the same."""
+    return stamp(reaction, sender, _place, VALUE)
 
 
 def _place(event: Mapping[str, str]) -> tuple[str, str]:
@@ -85,5 +72,5 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {REACT: KIND}
-REACTIONS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept, IncomingReaction), kinds=KINDS)
+REACTIONS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept), kinds=KINDS)
 """How clients send reactions. They take the queues of chat, and its table has their rows."""

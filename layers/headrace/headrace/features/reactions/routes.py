@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from headrace.api.router import Request
-from headrace.features.edits.routes import (
-    ChangeAnswer,
-    DeletionBody,
-    DeletionFrame,
-    answered,
-    frame,
-    route,
-    sent,
-)
-from headrace.features.reactions.reaction import REACT, REACTIONS, VALUE_FORM, ReactionValue
+from headrace.core.fields import seen, seen_form
+from headrace.features.edits.routes import ChangeAnswer, DeletionBody, DeletionFrame, answered, frame, route, sent
+from headrace.features.reactions.reaction import REACT, REACTIONS
 from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.rooms.requests import MessagePath
+
+VALUE_LIMIT = 32
+VALUE_FORM = f"an emoji, or {seen_form(VALUE_LIMIT)}"
+ReactionValue = Annotated[str, *seen(VALUE_LIMIT)]
 
 
 class ReactionBody(DeletionBody):
