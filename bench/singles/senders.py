@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,7 +21,6 @@ from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
 CONNECTIONS = 8
-TASKS = "message of 64 tasks of a Python client"
 FRAME = 25
 ANSWER_SECONDS = 20.0
 
@@ -33,17 +33,13 @@ def message(number: int) -> dict[str, Any]:
     return {"roomId": f"room-{number % CONNECTIONS}", "messageId": message_id, "message": TEXT.format(number)}
 
 
-def single_frame(number: int) -> dict[str, Any]:
-    return {"action": "sendMessage", "requestId": number, **message(number)}
+def single_frame(number: int, action: str = "sendMessage") -> dict[str, Any]:
+    return {"action": action, "requestId": number, **message(number)}
 
 
 def full_frame(number: int) -> dict[str, Any]:
     events = [message(number * FRAME + each) for each in range(FRAME)]
     return {"action": "sendBatch", "requestId": number, "events": events}
-
-
-def echo_frame(number: int) -> dict[str, Any]:
-    return {"action": "echo", "requestId": number, **message(number)}
 
 
 def ride(number: int) -> tuple[str, dict[str, Any]]:
@@ -121,11 +117,11 @@ class Kind(NamedTuple):
 
 KINDS: dict[str, Kind] = {
     "message": Kind(1, lambda target, place: frames(target, single_frame, place)),
-    TASKS: Kind(1, client, 64),
+    "message of 64 tasks of a Python client": Kind(1, client, 64),
     f"message in a frame of {FRAME}": Kind(FRAME, lambda target, place: frames(target, full_frame, place)),
     "ride": Kind(1, lambda target, place: posts(target, ride, place)),
     "click": Kind(1, lambda target, place: posts(target, click, place)),
-    "echo": Kind(1, lambda target, place: frames(target, echo_frame, place)),
+    "echo": Kind(1, lambda target, place: frames(target, partial(single_frame, action="echo"), place)),
 }
 """What is sent, by the kind of event."""
 

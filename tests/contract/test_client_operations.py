@@ -91,20 +91,8 @@ async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Ser
 
 
 async def test_a_client_outside_of_its_with_statement_says_so(server: Server) -> None:
-    def in_thread() -> None:
-        client = Headrace(server.url, "h.p.s")
-        with pytest.raises(RuntimeError, match="with statement"):
-            client.get_health()
-        with client:
-            pass
-        with pytest.raises(RuntimeError, match="with statement"):
-            client.get_health()
-
     with pytest.raises(RuntimeError, match="with statement"):
         await AsyncHeadrace(server.url, "h.p.s", FAST).get_health()
-    await asyncio.to_thread(in_thread)
-
-    assert server.asked == []
 
 
 def test_a_client_that_cannot_open_leaves_no_thread() -> None:

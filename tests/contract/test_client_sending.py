@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from aiohttp.test_utils import TestServer
 
 from headrace_client import (
     ConnectionSettings,
+    Headrace,
     Sender,
     SendSettings,
     Unreachable,
@@ -20,6 +23,7 @@ from headrace_client import (
     over_websocket,
 )
 from headrace_client.connection import SUBPROTOCOL
+from headrace_client.http import NOT_OPEN
 
 FAST_SENDING = SendSettings(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01)
 FAST = ConnectionSettings(answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
@@ -168,3 +172,20 @@ async def test_calls_share_frames_within_the_limit(server: Server) -> None:
 
     assert len(server.asked) == 3
     assert all(len(json.dumps(events)) < 32_000 for _, events in server.asked)
+
+
+async def test_threads_share_a_client_and_are_told_when_it_is_closed(server: Server) -> None:
+    accepted = threading.Event()
+
+    def send_on(client: Headrace) -> None:
+        while client.send(messages(1)):
+            accepted.set()
+
+    def in_threads() -> list[BaseException | None]:
+        with ThreadPoolExecutor(8) as pool, Headrace(server.http_url, "h.p.s", FAST_SENDING) as client:
+            threads = [pool.submit(send_on, client) for _ in range(8)]
+            accepted.wait()
+        return [each.exception() for each in threads]
+
+    for error in await asyncio.to_thread(in_threads):
+        assert str(error) == NOT_OPEN or "closed: the client was closed" in str(error)

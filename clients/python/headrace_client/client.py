@@ -213,9 +213,11 @@ class Headrace(Operations):
         self._inner = AsyncHeadrace(url, token, settings, **options)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="headrace_client", daemon=True)
+        self._is_open, self._lock = False, threading.Lock()
 
     def __enter__(self) -> Headrace:
         self._thread.start()
+        self._is_open = True
         try:
             self._run(self._inner.__aenter__())
         except BaseException:
@@ -224,16 +226,20 @@ class Headrace(Operations):
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._run(self._inner.__aexit__(*error))
+        with self._lock:
+            self._is_open = False  # what comes now would wait for a loop that has ended
+        asyncio.run_coroutine_threadsafe(self._inner.__aexit__(*error), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        if not self._thread.is_alive():
-            work.close()
-            raise RuntimeError(NOT_OPEN)  # else it would wait for ever
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        with self._lock:
+            if not self._is_open:
+                work.close()
+                raise RuntimeError(NOT_OPEN)
+            answer = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return answer.result()
 
     request = waiting(AsyncHeadrace.request)
     send = waiting(AsyncHeadrace.send)
