@@ -84,7 +84,7 @@ class Machines:
             await service.start_again()
 
     def broker(self, id_: str) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
-        """The URL of a broker, and the properties of its event source mappings by their logical ids."""
+        """The URL of a broker, and the properties of its event source mappings by their queues."""
         return cast("RabbitMq", self._services[id_]).url, self._mappings.get(id_, {})
 
     def park(self, id_: str, *bodies: str) -> None:
@@ -147,7 +147,7 @@ class Machines:
 
     async def _map(self, request: web.Request) -> web.Response:
         asked = await request.json()
-        self._mappings.setdefault(asked["broker"], {})[asked["id"]] = asked["properties"]
+        self._mappings.setdefault(asked["broker"], {})[asked["properties"]["Queues"][0]] = asked["properties"]
         return web.json_response({})
 
     async def _stop(self, request: web.Request) -> web.Response:

@@ -29,15 +29,15 @@ async def reading(account: Account, machines: Machines, stack: str) -> AsyncIter
     """Feed the queues of a stack's broker to the functions of its mappings, with the user and size of each mapping."""
     url, mappings = machines.broker(f"{stack}-broker")
     triggers = []
-    for id_, found in mappings.items():
+    for queue, found in mappings.items():
         access = {one["Type"]: one["URI"] for one in found["SourceAccessConfigurations"]}
         login = await asyncio.to_thread(account.secret, access["BASIC_AUTH"])
         mapping = RabbitMqMapping(
-            id=id_,
+            id=queue,
             function_id=found["FunctionName"],
             broker_id=found["EventSourceArn"],
             secret_id=access["BASIC_AUTH"],
-            queue=found["Queues"][0],
+            queue=queue,
             vhost=access["VIRTUAL_HOST"],
             batch_size=int(found["BatchSize"]),
             window=found.get("MaximumBatchingWindowInSeconds"),

@@ -99,19 +99,11 @@ def _fill_gaps() -> None:
     stacks._runs_on_worker_thread = lambda type_: type_ in (BROKER, CACHE) or blocks(type_)
 
 
-def _tell_of_mappings() -> None:
+def _told(mapping: Properties) -> Properties:
     """MiniStack makes no use of mappings of RabbitMQ queues; the rehearsal reads the queues."""
-    handler = _handlers["AWS::Lambda::EventSourceMapping"]
-    create = handler["create"]
-
-    def make(logical_id: str, properties: Properties, stack_name: str) -> Any:
-        if "Queues" in properties:
-            _ask_machines(
-                "map", id=logical_id, broker=properties["EventSourceArn"].split(":")[6], properties=properties
-            )
-        return create(logical_id, properties, stack_name)
-
-    handler["create"] = make
+    if "Queues" in mapping:
+        _ask_machines("map", broker=mapping["EventSourceArn"].split(":")[6], properties=mapping)
+    return mapping
 
 
 def _check_metrics(metrics: list[dict[str, Any]]) -> None:
@@ -277,8 +269,8 @@ _convert(ALARM, _without_math)
 _convert("AWS::Lambda::Function", apis.variables)
 _convert("AWS::Lambda::Function", rights.remember_network)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)
+_convert("AWS::Lambda::EventSourceMapping", _told)
 _convert("AWS::SQS::Queue", _numbers)
-_tell_of_mappings()
 _transform_with_parameters()
 _expand_nested_loops()
 _keep_old_files()

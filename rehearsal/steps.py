@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import shutil
 import time
@@ -13,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from localstage.core.locks import try_lock
 from localstage.functions import build as build_runtime
 from localstage.gateway.issuer import Issuer
 from localstage.services.guardian import Guardian
@@ -254,14 +254,11 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
 @contextmanager
 def _alone(state: Path) -> Iterator[None]:
     state.mkdir(parents=True, exist_ok=True)
-    lock = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    lock = try_lock(state / "lock")
+    if lock is None:
+        raise RehearsalError(f"another rehearsal runs in {state}")
+    with lock:
         yield
-    except BlockingIOError:
-        raise RehearsalError(f"another rehearsal runs in {state}") from None
-    finally:
-        os.close(lock)
 
 
 async def rehearse_all(say: Say) -> None:

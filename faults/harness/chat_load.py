@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from faults.harness.lanes import DeadLetter
 from faults.harness.ledger import Row, reconcile
 from headrace_client.sending import uuid7
 from loadtest.checker.checker import Checker
@@ -136,10 +137,10 @@ class Load:
             self.post(api, [event])
         return event
 
-    def row(self, scenario: str, *, patience: float | None = None, **given: Any) -> Row:
-        """Read everything back and compare; ``given`` is for :func:`reconcile`."""
-        drain_and_read(self.checker, self.target.reader(), patience=patience or READ_PATIENCE)
-        return reconcile(scenario, self.checker, refused=self.checker.retries["unavailable"], **given)
+    def row(self, dead: Sequence[DeadLetter] = (), *, patience: float = READ_PATIENCE) -> Row:
+        """Read everything back and compare; ``dead`` letters are in no room."""
+        drain_and_read(self.checker, self.target.reader(), patience=patience)
+        return reconcile(self.checker, dead)
 
     @property
     def accepted(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from faults.harness.changes import Changers
 from faults.harness.chat_load import Load, rooms_of
@@ -30,6 +29,7 @@ from loadtest.checker.verdict import Verdict
 from loadtest.client.stage_process import SeparateStage, uninterrupted
 from loadtest.client.target import Target
 from localstage.core.errors import AlreadyRunning
+from localstage.core.locks import try_lock
 
 FOLDER = ROOT / ".local" / "faults"
 PICTURES = "pictures"
@@ -64,6 +64,7 @@ class Harness:
     target: Target = field(init=False)
     lanes: Lanes = field(init=False)
     operator: Operator = field(init=False)
+    _held: IO[str] | None = field(init=False, default=None)
 
     def __enter__(self) -> Harness:
         """Start everything, with empty data.
@@ -85,7 +86,10 @@ class Harness:
         self._stop()
 
     def _start(self) -> None:
-        self._lock()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._held = try_lock(self.folder / "run.lock")  # until this process ends: a start deletes its data
+        if self._held is None:
+            raise AlreadyRunning(f"fault scenarios or a soak already run in {self.folder}; one at a time")
         self.services = ProxiedServices(
             self.folder / "services", self.variables, int(self.parameters.get("BrokerCount", "1"))
         )
@@ -103,22 +107,13 @@ class Harness:
         counts = self.stage.status()["functions"]["PersistEvents"]
         return int(counts["busy"] + counts["waiting"])
 
-    def _lock(self) -> None:
-        """Lock the folder until this process ends: a start deletes its data."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._held = (self.folder / "run.lock").open("a", encoding="utf-8")
-        try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise AlreadyRunning(f"fault scenarios or a soak already run in {self.folder}; one at a time") from None
-
     def _stop(self) -> None:
         with uninterrupted():
             if hasattr(self, "stage"):
                 self.stage.close()
             if hasattr(self, "services"):
                 self.services.stop()
-            if hasattr(self, "_held"):
+            if self._held is not None:
                 self._held.close()
 
     def heal(self) -> None:
@@ -232,16 +227,21 @@ class ScenarioRun:
         for changers in self.changers:
             notes.append(changers.note())
             self.problems += changers.problems
-        row: Row = self.load.row(
-            self.name,
+        dead = self.harness.lanes.take_dead()
+        found: Row = self.load.row(dead)
+        self.expect(found.accepted > 0, "nothing was accepted")
+        row = replace(
+            found,
+            scenario=self.name,
+            seconds=time.monotonic() - self.began,
             retried=self.harness.services.taken.events - self._retried,
-            left=QueueContents(self.harness.lanes.take_dead(), self.expected_dead, left),
-            note="; ".join(filter(None, notes)),
-            problems=self.problems,
+            dead=len(dead),
+            note="; ".join(filter(None, [*notes, found.note])),
+            problems=[*self.problems, *found.problems, *QueueContents(dead, self.expected_dead, left).problems()],
         )
         path = self.harness.folder / PICTURES / f"{self.name}.svg"
         self.timeline.draw(row, self.harness.services.outages, path)
-        return replace(row, seconds=time.monotonic() - self.began)
+        return row
 
     def _look_at(self, watchers: Watchers) -> str:
         """What the watchers have, before and after one more message in each room shows them what they lack."""

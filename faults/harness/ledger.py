@@ -12,21 +12,23 @@ from loadtest.checker.checker import Checker
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. ``refused`` counts 503 results; a scenario without ``problems`` is good."""
+    """One line of the table, as a load finds it; the scenario adds its name, and what the stage did.
 
-    scenario: str
-    seconds: float
+    ``refused`` counts 503 results; a scenario without ``problems`` is good.
+    """
+
     accepted: int
     stored: int
-    retried: int
-    dead: int
-    parking: int
     lost: int
     unexpected: int
-    duplicated: int
     refused: int
+    duplicated: int = 0
+    problems: Sequence[str] = ()
     note: str = ""
-    problems: Sequence[str] = field(default=())
+    scenario: str = ""
+    seconds: float = 0.0
+    retried: int = 0
+    dead: int = 0
 
     @property
     def good(self) -> bool:
@@ -69,51 +71,19 @@ class QueueContents:
         return found
 
 
-def reconcile(
-    scenario: str,
-    checker: Checker,
-    *,
-    retried: int,
-    refused: int,
-    left: QueueContents,
-    note: str = "",
-    problems: Sequence[str] = (),
-) -> Row:
-    """Compare what was accepted with what was read back; returns the scenario's row, without its duration.
+def reconcile(checker: Checker, dead: Sequence[DeadLetter] = ()) -> Row:
+    """Compare what was accepted with what was read back.
 
     An accepted event in the dead lane is not lost, but it must be expected there.
     """
     verdict = checker.verdict()
-    missing = {key for events in checker.missing().values() for key in events}
-    lost = missing - _ids(left.dead)
-    found = list(problems)
-    if lost:
-        found.append(f"lost {len(lost)}: {sorted(lost)[:3]}")
-    for kind, count in (
-        ("unexpected", verdict.unexpected),
-        ("duplicated", verdict.duplicated),
-        ("disordered", verdict.disordered),
-    ):
-        if count:
-            found.append(f"{kind} {count}: {verdict.examples.get(kind, verdict.examples.get('altered', ()))}")
-    found += left.problems()
-    if not verdict.accepted:
-        found.append("nothing was accepted")
-    return Row(
-        scenario=scenario,
-        seconds=0.0,
-        accepted=verdict.accepted,
-        stored=verdict.stored,
-        retried=retried,
-        dead=len(left.dead),
-        parking=left.depths.parking,
-        lost=len(lost),
-        unexpected=verdict.unexpected,
-        duplicated=verdict.duplicated,
-        refused=refused,
-        note=note,
-        problems=found,
-    )
+    lost = {key for events in checker.missing().values() for key in events} - _ids(dead)
+    problems = [f"lost {len(lost)}: {sorted(lost)[:3]}"] if lost else []
+    for kind in ("unexpected", "duplicated", "disordered"):
+        if count := getattr(verdict, kind):
+            problems.append(f"{kind} {count}: {verdict.examples.get(kind, verdict.examples.get('altered', ()))}")
+    refused = checker.retries["unavailable"]
+    return Row(verdict.accepted, verdict.stored, len(lost), verdict.unexpected, refused, verdict.duplicated, problems)
 
 
 def _ids(dead: Sequence[DeadLetter]) -> set[str]:

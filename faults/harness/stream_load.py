@@ -9,7 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from faults.harness.ledger import QueueContents, Row
+from faults.harness.lanes import DeadLetter
+from faults.harness.ledger import Row
 from loadtest.ads.clicks import Click, moment
 from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
@@ -125,31 +126,22 @@ class StreamLoad:
             if thread.is_alive():
                 self.problems.append("a client did not end: it waits for an answer")
 
-    def row(
-        self, scenario: str, *, retried: int, left: QueueContents, note: str = "", problems: Sequence[str] = ()
-    ) -> Row:
-        """Ask all questions, compare, and close all connections; the scenario's row, without its duration."""
+    def row(self, _dead: Sequence[DeadLetter]) -> Row:
+        """Ask all questions, compare, and close all connections."""
         work: Any = self.work
         work.all_accepted = [event for event in work.all_accepted if event not in self._taken_back]
         found = work.read_back()
         work.close()
         self._api.close()
-        faults = [f"{name} {count}" for name in FAULTS if (count := getattr(found, name))]
-        faults += [*found.examples.get("wrong", ()), *left.problems()]
+        problems = [f"{name} {count}" for name in FAULTS if (count := getattr(found, name))]
         return Row(
-            scenario,
-            seconds=0.0,
-            accepted=len(work.all_accepted),
-            stored=found.stored,
-            retried=retried,
-            dead=len(left.dead),
-            parking=left.depths.parking,
-            lost=found.lost,
-            unexpected=found.unexpected,
-            duplicated=0,
-            refused=work.retries["unavailable"],
-            note="; ".join(filter(None, [note, f"{len(self._taken_back)} more taken back"])),
-            problems=[*problems, *faults, *([] if work.all_accepted else ["nothing was accepted"])],
+            len(work.all_accepted),
+            found.stored,
+            found.lost,
+            found.unexpected,
+            work.retries["unavailable"],
+            problems=[*problems, *found.examples.get("wrong", ())],
+            note=f"{len(self._taken_back)} more taken back",
         )
 
     def _take(self) -> Sequence[Any]:

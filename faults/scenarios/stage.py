@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from faults.harness.chat_load import READ_PATIENCE, Load
 from faults.harness.harness import WATCHERS, Harness
-from faults.harness.ledger import QueueContents, Row
+from faults.harness.ledger import Row
 from faults.harness.stage_template import write_template
 from faults.proxies.socket_owner import kill_worker
 from loadtest.client.stage_process import SeparateStage
@@ -47,14 +47,14 @@ def stage_killed(harness: Harness) -> Row:
         load.wait_for(load.accepted + BETWEEN_KILLS)
         load.stop()
         # This stage has no proxies to read its queues through: wait for the longest pause of the retry lane.
-        row = load.row(
-            "stage-killed",
-            patience=READ_PATIENCE + 40,
+        row = load.row(patience=READ_PATIENCE + 40)
+        return replace(
+            row,
+            scenario="stage-killed",
+            seconds=time.monotonic() - began,
             retried=load.checker.lanes["retry"],
-            left=QueueContents(),
             note="twice, with its services",
-            problems=load.problems,
+            problems=[*load.problems, *row.problems],
         )
-        return replace(row, seconds=time.monotonic() - began)
     finally:
         stage.close()

@@ -6,7 +6,6 @@ with secrets. ``stage.lock`` is held for the stage's whole life, so nothing has 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
@@ -17,6 +16,7 @@ from typing import IO
 
 from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import AlreadyRunning, NotRunning, StageError
+from localstage.core.locks import try_lock
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class StateFile:
         self._state_dir = state_dir
         self._path = state_dir / "stage.json"
         self._functions = state_dir / "functions.json"
+        self._lock_file = state_dir / "stage.lock"
         self._lock: IO[str] | None = None
 
     def make_private(self) -> None:
@@ -67,28 +68,19 @@ class StateFile:
             AlreadyRunning: another stage holds it.
         """
         self._state_dir.mkdir(parents=True, exist_ok=True)
-        self._lock = self._try_lock()
+        self._lock = try_lock(self._lock_file)
         if self._lock is None:
             raise AlreadyRunning(self._who())
         self._path.unlink(missing_ok=True)
 
     def is_held(self) -> bool:
         """Whether a stage holds the folder: it starts, runs or stops."""
-        if not (self._state_dir / "stage.lock").exists():
+        if not self._lock_file.exists():
             return False
-        lock = self._try_lock()
+        lock = try_lock(self._lock_file)
         if lock is not None:
             lock.close()
         return lock is None
-
-    def _try_lock(self) -> IO[str] | None:
-        lock = (self._state_dir / "stage.lock").open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            return None
-        return lock
 
     def refuse_second_stage(self) -> None:
         """Raise AlreadyRunning if a stage holds the folder; change nothing."""

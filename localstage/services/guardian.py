@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import shutil
 import signal
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from localstage.core.errors import AlreadyRunning, ServiceError
+from localstage.core.locks import try_lock
 from localstage.core.process import WorkerProcess
 
 LOCK = "guardian.lock"
@@ -130,15 +130,9 @@ def hold(lock: Path) -> IO[str]:
     Raises:
         AlreadyRunning: they have not ended after ``EARLIER_SECONDS``.
     """
-    file = lock.open("a+", encoding="utf-8")
     deadline = time.monotonic() + EARLIER_SECONDS
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                file.close()
-                raise AlreadyRunning(f"services of an earlier stage still hold {lock}; end them first") from None
-            time.sleep(0.05)
-        else:
-            return file
+    while (file := try_lock(lock)) is None:
+        if time.monotonic() > deadline:
+            raise AlreadyRunning(f"services of an earlier stage still hold {lock}; end them first")
+        time.sleep(0.05)
+    return file

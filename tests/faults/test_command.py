@@ -27,7 +27,7 @@ def test_an_unknown_scenario_lists_the_known_ones(capsys: pytest.CaptureFixture[
 
 
 def row(scenario: str, *problems: str) -> Row:
-    return Row(scenario, 1.0, 10, 9, 2, 0, 0, len(problems), 0, 0, 3, problems=problems)
+    return Row(10, 9, len(problems), 0, 3, problems=problems, scenario=scenario, seconds=1.0, retried=2)
 
 
 def test_a_second_run_in_a_folder_is_refused_and_deletes_no_data(tmp_path: Path) -> None:

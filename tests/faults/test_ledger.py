@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,7 +33,8 @@ def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: A
     checker.begin_read()
     for item in items:
         checker.read(item)
-    return reconcile("scenario", checker, retried=0, refused=0, left=QueueContents(dead, **given))
+    row = reconcile(checker, dead)
+    return replace(row, dead=len(dead), problems=[*row.problems, *QueueContents(dead, **given).problems()])
 
 
 def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
