@@ -169,10 +169,10 @@ invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, 
 	@$(PY) -m rehearsal.containers $(if $(filter all,$(FUNCTION)),test,invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}")
 
 faults: setup ## run the fault scenarios on a separate stage, and print the counts of each   [SCENARIO=broker-killed]
-	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
+	@$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
-	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
+	@$(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
 ##@ Operate
 

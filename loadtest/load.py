@@ -13,8 +13,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +37,10 @@ def locust_command(target: Target, options: Any) -> tuple[list[str], dict[str, s
 
 
 def run_locust(target: Target, options: Any) -> int:
-    """Run Locust and return its exit code. Ctrl-C goes to Locust, which writes the result so far."""
+    """Run Locust and return its exit code. Ctrl-C goes to Locust, which writes the result so far. The second kills."""
     command, environment = locust_command(target, options)
     # In a separate session, so that a Ctrl-C in the terminal reaches it once.
     process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
-    with _passed_on(process):
-        return abs(process.wait())
-
-
-@contextmanager
-def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Pass SIGINT, SIGTERM and SIGHUP on as Ctrl-C; the second one kills."""
     received: list[int] = []
 
     def pass_on(number: int, _frame: object) -> None:
@@ -59,7 +51,7 @@ def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             process.send_signal(signal.SIGINT)
 
     with handling(pass_on):
-        yield
+        return abs(process.wait())
 
 
 def parser() -> argparse.ArgumentParser:

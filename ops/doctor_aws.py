@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
-from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
+from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run_all
 from ops.aws import Stack, call
 
 
@@ -26,9 +26,7 @@ def addresses(name: str) -> tuple[str, str]:
 
 def examine_stack(name: str) -> Iterator[Finding]:
     """Run all checks of the stack ``name``."""
-    stack = Stack(name)
-    for title, check in CHECKS.items():
-        yield run(title, lambda check=check: check(stack))  # type: ignore[misc]
+    return run_all(CHECKS, Stack(name))
 
 
 def mappings(stack: Stack) -> str:

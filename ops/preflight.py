@@ -17,7 +17,7 @@ from headrace.core.feature import chosen
 from headrace.core.stream import TIME_SHARDS
 from headrace.features.declared.folder import declarations
 from headrace.stage.chosen import FEATURES
-from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
+from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run, run_all
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops import replacements
@@ -99,12 +99,9 @@ def examine(wanted: Plan) -> Iterator[Finding]:
     if first.verdict == "fail":
         return
     yield (exists := run("stack", lambda: stack(wanted)))
-    yield run("notices", lambda: notices(wanted))
-    yield run("features", lambda: features(wanted))
-    yield run("streams", lambda: streams(wanted))
+    yield from run_all({"notices": notices, "features": features, "streams": streams}, wanted)
     if exists.detail == NEW:
-        for title, check in CHECKS.items():
-            yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
+        yield from run_all(CHECKS, wanted)
 
 
 def identity(wanted: Plan) -> str:

@@ -180,10 +180,7 @@ def _order(name: str) -> tuple[int, str, str]:
 
 
 def _turn(name: str) -> int:
-    for number, start in enumerate(_FIRST, -len(_FIRST)):
-        if name.startswith(start):
-            return number
-    for number, start in enumerate(_LAST, 1):
+    for number, start in [*enumerate(_FIRST, -len(_FIRST)), *enumerate(_LAST, 1)]:
         if name.startswith(start):
             return number
     if name in _AT_THE_END:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -12,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram, StageError
+from localstage.services.install import run
 from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, architecture, find_python
 from rehearsal.errors import RehearsalError
 
@@ -132,23 +132,8 @@ class Sam:
         await self._execute(f"sam {command}", [str(SAM), command, *arguments], self.folder)
 
     async def _execute(self, name: str, command: Sequence[str], folder: Path, answer: bytes = b"") -> None:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=folder,
-            env=self.environment,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C ends it below, not before
-        )
-        try:
-            output, _ = await process.communicate(answer)
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, 15)
-            await process.wait()
-            raise
-        if process.returncode != 0:
-            lines = output.decode(errors="replace").rstrip().splitlines()
+        code, output = await run(command, self.environment, folder, answer)
+        if code != 0:
+            lines = output.rstrip().splitlines()
             lines = [line for line in lines if line.startswith("Error: ")] or lines[-_SHOWN_LINES:]
             raise RehearsalError("\n  ".join([f"{name} failed:", *lines]))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +16,6 @@ from localstage.client.http_api import HttpApi
 CLIENTS = 8
 SAMPLED_USERS = 300
 MOST_ADS = "10000"
-_NOT_COMPARED = "key"
 
 
 class AdsQueries(Queries):
@@ -46,10 +44,8 @@ class AdsQueries(Queries):
         return self.findings
 
     def _ad(self, ad: str, clicks: Sequence[Click]) -> None:
-        found = self._walk(f"/ads/{quote(ad, safe='')}/clicks")
-        expected = [each.item() for each in clicks]
-        self.findings.check("history of an ad", ad, found, expected)
-        self.findings.account(_counted(found), _counted(expected))
+        found = self._items(f"/ads/{quote(ad, safe='')}/clicks")
+        self._check_whole("history of an ad", ad, found, [each.item() for each in clicks])
 
     def _counts(self, ad: str, clicks: Sequence[Click]) -> None:
         steps = [("", Counts.of(clicks)), *self._campaign.steps(clicks)]
@@ -58,16 +54,12 @@ class AdsQueries(Queries):
 
     def _user(self, user: str) -> None:
         expected = [each.item() for each in self._campaign.by_user[user]]
-        self.findings.check("history of a user", user, self._walk(f"/users/{quote(user, safe='')}/clicks"), expected)
+        self.findings.check("history of a user", user, self._items(f"/users/{quote(user, safe='')}/clicks"), expected)
 
     def _top(self) -> None:
         expected = self._campaign.top()
         found = settled(self._top_ads, expected, self._patience)
         self.findings.check("top ads", "", found, expected)
-
-    def _walk(self, path: str) -> list[dict[str, Any]]:
-        """All clicks of a history."""
-        return [_compared(item) for page in self._api.walk(path) for item in page]
 
     def _stats(self, ad: str) -> list[tuple[str, Counts]]:
         """The counts of the whole window and of each minute."""
@@ -80,11 +72,3 @@ class AdsQueries(Queries):
         answer = self._api.get("/ads/top", {**self._window, "top": MOST_ADS})
         listed = [(each["adId"], each["clicks"]) for each in answer["topAds"]]
         return [each for each in listed if each[0] in self._campaign.by_ad]
-
-
-def _compared(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name != _NOT_COMPARED}
-
-
-def _counted(items: Sequence[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:
-    return Counter(tuple(sorted(item.items())) for item in items)

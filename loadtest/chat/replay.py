@@ -22,7 +22,7 @@ from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
 from loadtest.chat.replay_sender import send
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
-from loadtest.checker.readback import Without, drain_and_read
+from loadtest.checker.readback import drain_and_read
 from loadtest.checker.verdict import Latency, Verdict
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.command import RETRY_TIMEOUT, count, positive
@@ -108,7 +108,8 @@ def replay(plan: Plan, stage: Target, console: Console, retry_timeout: float, ni
             acks.record(time.perf_counter() - first_sent, len(events))
         probe.offer(events, first_sent)
 
-    checker = Checker(measure)
+    # Verification compares joins and leaves.
+    checker = Checker(measure, lambda item: item.get("messageType") in CHANGES)
     ProgressLines(lambda sentence: console.print(sentence, markup=False, style="dim", soft_wrap=True))
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = choose(plan.channels, nicks)
@@ -171,9 +172,7 @@ def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -
                 advance(now - read)
                 read = now
 
-        # Verification compares joins and leaves.
-        messages = Without(reader, lambda item: item.get("messageType") in CHANGES)
-        drain_and_read(checker, messages, progress=progress)
+        drain_and_read(checker, reader, progress=progress)
 
 
 def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:

@@ -9,17 +9,16 @@ must both be empty, and no key may be read twice in one walk. An altered text co
 that was attempted and not answered may be stored or not.
 
 The key of an event is (room, user, message id). Its time, text, type, and its username if the sender named one, must be
-read back unchanged. Key and content are stored as 64-bit hashes (the probability of a collision is below 1e-8 in a run
-of 200,000), with the room and message id, so that lost events can be named.
+read back unchanged.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from array import array
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from loadtest.checker.verdict import Verdict
@@ -38,30 +37,52 @@ def ignore(_events: Sequence[Any], _sent: float) -> None:
     """Do nothing about accepted events."""
 
 
-class Checker:
-    """Records one run. Safe to share between threads and greenlets.
+@dataclass(slots=True)
+class _Known:
+    """An event, what became of it, and how it was read in the last walk."""
 
-    ``retries`` counts events that were sent again, by the reason. ``reconnections`` counts lost connections.
-    """
+    event: ChatEvent
+    state: int
+    is_read: bool = False
+    is_found: bool = False
+    """Whether it was read unchanged."""
 
-    def __init__(self, on_accepted: OnAccepted = ignore) -> None:
-        self._on_accepted = on_accepted
+    @property
+    def is_lost(self) -> bool:
+        return self.state == ACKNOWLEDGED and not self.is_found
+
+
+class SendCounts:
+    """Counts of what was sent: accepted events by lane, refused and repeated ones by the reason."""
+
+    def __init__(self) -> None:
         self.lanes: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.retries: Counter[str] = Counter()
+
+    def retried(self, reason: str, events: int) -> None:
+        """Record that so many events are sent again."""
+        self.retries[reason] += events
+
+
+class Checker(SendCounts):
+    """Records one run. Safe to share between threads and greenlets.
+
+    ``reconnections`` counts lost connections. Items of other programs, for which ``left_out`` is true, are not read;
+    ``ids_left_out`` has their ids, by room.
+    """
+
+    def __init__(
+        self, on_accepted: OnAccepted = ignore, left_out: Callable[[Item], bool] = lambda _item: False
+    ) -> None:
+        super().__init__()
+        self._on_accepted = on_accepted
+        self._left_out = left_out
+        self.ids_left_out: defaultdict[str, set[str]] = defaultdict(set)
         self.reconnections = 0
         self._lock = threading.Lock()
-        self._slots: dict[int, int] = {}
-        self._contents = array("q")
-        self._states = bytearray()
-        self._named = bytearray()
-        self._reads = bytearray()
-        self._rooms: list[str] = []
-        self._ids: list[str] = []
-        self._times: list[str] = []
-        self._unexpected = 0
-        self._duplicated = 0
-        self._disordered = 0
+        self._known: dict[tuple[Any, Any, Any], _Known] = {}
+        self._faults: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
 
     def permit(self, event: ChatEvent) -> None:
@@ -79,25 +100,25 @@ class Checker:
         Repeating it has no effect on the counts.
         """
         for event, lane in zip(events, lanes, strict=True):
-            slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
+            known = self._known[_key(event)]
             with self._lock:
-                if self._states[slot] != ACKNOWLEDGED:
-                    self._states[slot] = ACKNOWLEDGED
+                if known.state != ACKNOWLEDGED:
+                    known.state = ACKNOWLEDGED
                     self.lanes[lane] += 1
         self._on_accepted(events, time.perf_counter() - seconds)
 
     def refused(self, event: ChatEvent, code: str) -> None:
         """Record that ``event`` was refused permanently."""
-        slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
+        known = self._known[_key(event)]
         with self._lock:
-            if self._states[slot] == ATTEMPTED:
-                self._states[slot] = REFUSED
+            if known.state == ATTEMPTED:
+                known.state = REFUSED
             self.errors[code] += 1
 
     def retried(self, reason: str, events: int) -> None:
         """Record that so many events are sent again."""
         with self._lock:
-            self.retries[reason] += events
+            super().retried(reason, events)
 
     def reconnect(self) -> None:
         """Record that a connection is opened again."""
@@ -106,121 +127,108 @@ class Checker:
 
     def begin_read(self) -> None:
         """Start a new walk of all rooms."""
-        self._reads = bytearray(len(self._states))
-        self._unexpected = self._duplicated = self._disordered = 0
-        self._examples = {}
+        for known in self._all():
+            known.is_read = known.is_found = False
+        self._faults, self._examples = Counter(), {}
+
+    def own(self, items: Iterable[Item]) -> list[Item]:
+        """The items of a page that are not left out."""
+        found = []
+        for item in items:
+            if self._left_out(item):
+                self.ids_left_out[item["roomId"]].add(item["messageId"])
+            else:
+                found.append(item)
+        return found
 
     def read(self, item: Item) -> None:
         """Record one item of a history page."""
-        slot = self._slots.get(_key(item.get("roomId"), item.get("userId"), item.get("messageId")))
-        if slot is None:
-            self._unexpected += 1
-            self._example("unexpected", item)
+        known = self._known.get((item.get("roomId"), item.get("userId"), item.get("messageId")))
+        if known is None:
+            self._fault("unexpected", item)
             return
-        reads = self._reads[slot]
-        if reads:
-            self._duplicated += 1
-            self._example("duplicated", item)
-        if not self._same(slot, item):
-            self._unexpected += 1
-            self._example("altered", item)
-            self._reads[slot] = reads or 2
-        else:
-            self._reads[slot] = 1
+        if known.is_read:
+            self._fault("duplicated", item)
+        is_same = _is_same(known.event, item)
+        if not is_same:
+            self._fault("altered", item)
+        known.is_found = is_same or known.is_found
+        known.is_read = True
 
     def disorder(self, item: Item) -> None:
         """Record that ``item`` is out of (time, id) order."""
-        self._disordered += 1
-        self._example("disordered", item)
+        self._fault("disordered", item)
 
     def rooms(self) -> list[str]:
         """Every room with attempts, in order of first use."""
-        return list(dict.fromkeys(self._rooms))
+        return list(dict.fromkeys(each.event.room_id for each in self._all()))
 
     def found_by_room(self) -> Counter[str]:
         """Per room how many of the attempted events the last walk found unchanged."""
         found = Counter[str]()
-        for slot, room in enumerate(self._rooms):
-            found[room] += self._states[slot] != PERMITTED and slot < len(self._reads) and self._reads[slot] == 1
+        for each in self._all():
+            found[each.event.room_id] += each.state != PERMITTED and each.is_found
         return found
 
     def newest(self, count: int) -> dict[str, dict[str, str]]:
         """Per room the ``count`` newest acknowledged events, as message id to timestamp."""
-        by_room: dict[str, list[int]] = {}
-        for slot, state in enumerate(self._states):
-            if state == ACKNOWLEDGED:
-                by_room.setdefault(self._rooms[slot], []).append(slot)
+        found = self._by_room(each for each in self._all() if each.state == ACKNOWLEDGED)
         return {
-            room: {
-                self._ids[slot]: self._times[slot]
-                for slot in sorted(slots, key=self._times.__getitem__, reverse=True)[:count]
-            }
-            for room, slots in by_room.items()
+            room: dict(sorted(events.items(), key=lambda each: each[1], reverse=True)[:count])
+            for room, events in found.items()
         }
 
     def missing(self) -> dict[str, dict[str, str]]:
         """Per room the acknowledged events that the last walk did not find, as message id to timestamp."""
-        found: dict[str, dict[str, str]] = {}
-        for slot in self._lost():
-            found.setdefault(self._rooms[slot], {})[self._ids[slot]] = self._times[slot]
+        return self._by_room(each for each in self._all() if each.is_lost)
+
+    @staticmethod
+    def _by_room(events: Iterable[_Known]) -> dict[str, dict[str, str]]:
+        found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for each in events:
+            found[each.event.room_id][each.event.message_id] = each.event.timestamp
         return found
 
     def verdict(self) -> Verdict:
         """The verdict on the last walk."""
-        lost = self._lost()
-        examples: dict[str, Sequence[str]] = {kind: tuple(names) for kind, names in self._examples.items()}
-        if lost:
-            examples["lost"] = tuple(f"{self._rooms[slot]}/{self._ids[slot]}" for slot in lost[:EXAMPLES])
-        states = Counter(self._states)
+        known = self._all()
+        lost = [f"{each.event.room_id}/{each.event.message_id}" for each in known if each.is_lost]
+        examples = {**self._examples, **({"lost": lost[:EXAMPLES]} if lost else {})}
+        states = Counter(each.state for each in known)
         return Verdict(
-            attempted=len(self._states) - states[PERMITTED],
+            attempted=len(known) - states[PERMITTED],
             accepted=states[ACKNOWLEDGED],
-            stored=sum(1 for slot, reads in enumerate(self._reads) if reads == 1 and self._states[slot] != PERMITTED),
+            stored=self.found_by_room().total(),
             lost=len(lost),
-            unexpected=self._unexpected,
-            duplicated=self._duplicated,
+            unexpected=self._faults["unexpected"] + self._faults["altered"],
+            duplicated=self._faults["duplicated"],
             refused=states[REFUSED],
             unanswered=states[ATTEMPTED],
-            disordered=self._disordered,
-            examples=examples,
+            disordered=self._faults["disordered"],
+            examples={kind: tuple(names) for kind, names in examples.items()},
         )
 
-    def _lost(self) -> list[int]:
-        return [
-            slot
-            for slot, state in enumerate(self._states)
-            if state == ACKNOWLEDGED and (slot >= len(self._reads) or self._reads[slot] != 1)
-        ]
+    def _all(self) -> list[_Known]:
+        with self._lock:  # others may send
+            return list(self._known.values())
 
     def _register(self, event: ChatEvent, state: int) -> None:
-        key = _key(event.room_id, event.user_id, event.message_id)
         with self._lock:
-            slot = self._slots.get(key)
-            if slot is not None:
-                self._states[slot] = max(self._states[slot], state)
-                return
-            self._slots[key] = len(self._states)
-            self._contents.append(hash((event.timestamp, event.message, event.message_type, event.username)))
-            self._states.append(state)
-            self._named.append(event.username is not None)
-            self._reads.append(0)
-            self._rooms.append(event.room_id)
-            self._ids.append(event.message_id)
-            self._times.append(event.timestamp)
+            known = self._known.setdefault(_key(event), _Known(event, state))
+            known.state = max(known.state, state)
 
-    def _same(self, slot: int, item: Item) -> bool:
-        username = item.get("username") if self._named[slot] else None
-        return self._contents[slot] == _content(item, username)
-
-    def _example(self, kind: str, item: Item) -> None:
+    def _fault(self, kind: str, item: Item) -> None:
+        self._faults[kind] += 1
         names = self._examples.setdefault(kind, [])
         if len(names) < EXAMPLES:
             names.append(f"{item.get('roomId')}/{item.get('messageId')}")
 
 
-def _content(item: Item, username: str | None) -> int:
-    return hash((item.get("timestamp"), item.get("message"), item.get("messageType"), username))
+def _key(event: ChatEvent) -> tuple[str, str, str]:
+    return event.room_id, event.user_id, event.message_id
 
 
-def _key(room: str | None, user: str | None, message_id: str | None) -> int:
-    return hash((room, user, message_id))
+def _is_same(event: ChatEvent, item: Item) -> bool:
+    username = event.username if event.username is None else item.get("username")
+    found = item.get("timestamp"), item.get("message"), item.get("messageType"), username
+    return found == (event.timestamp, event.message, event.message_type, event.username)

@@ -26,24 +26,6 @@ class Reader(Protocol):
         ...
 
 
-class Without:
-    """Reads rooms without the items for which ``left_out`` is true. ``ids`` has their ids, by room."""
-
-    def __init__(self, reader: Reader, left_out: Callable[[Item], bool]) -> None:
-        self._reader = reader
-        self._left_out = left_out
-        self.ids: dict[str, set[str]] = {}
-
-    def walk_room(
-        self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Yield the pages of ``room``, as :class:`Reader` does."""
-        for page in self._reader.walk_room(room, limit=limit, start=start, end=end):
-            ids = {str(each["messageId"]) for each in page if self._left_out(each)}
-            self.ids.setdefault(room, set()).update(ids)
-            yield [each for each in page if each["messageId"] not in ids]
-
-
 Progress = Callable[[int], object]
 """Called with the number of items read so far."""
 
@@ -104,7 +86,7 @@ def walk_all(checker: Checker, reader: Reader, progress: Progress = _silent) -> 
     count = 0
     for room in checker.rooms():
         previous: tuple[str, str] | None = None
-        for page in reader.walk_room(room):
+        for page in map(checker.own, reader.walk_room(room)):
             for item in page:
                 position = _position(item)
                 if previous is not None and position > previous:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +27,7 @@ class DeclaredQueries(Queries):
     def __init__(self, api: HttpApi, totals: Totals, **options: Any) -> None:
         super().__init__(api, **options)
         self._totals = totals
+        self._path = f"/streams/{totals.stream.name}"
         self._key = to_camel(totals.stream.key)
         self._by_key, self._by_user = totals.by(totals.stream.key), totals.by(totals.stream.user)
 
@@ -48,24 +48,20 @@ class DeclaredQueries(Queries):
         return self.findings
 
     def _of_key(self, key: str, events: Sequence[Made]) -> None:
-        found, expected = self._walk("/events", **{self._key: key}), [each.item for each in events]
-        self.findings.check("events of a key", key, found, expected)
-        self.findings.account(_counted(found), _counted(expected))
+        found = self._items(f"{self._path}/events", **{self._key: key})
+        self._check_whole("events of a key", key, found, [each.item for each in events])
 
     def _of_user(self, user: str) -> None:
         expected = [each.item for each in self._by_user[user]]
-        self.findings.check("events of a user", user, self._walk(f"/users/{quote(user, safe='')}/events"), expected)
+        found = self._items(f"{self._path}/users/{quote(user, safe='')}/events")
+        self.findings.check("events of a user", user, found, expected)
 
     def _of_all(self) -> None:
         """The ids of all events; other runs may have sent some of the same time."""
-        found = self._walk("/events", **self._totals.window)
+        found = self._items(f"{self._path}/events", **self._totals.window)
         ids = [each[ID_FIELD] for each in found if each[self._key] in self._by_key]
         expected = [each.event_id for each in sorted(self._totals.events, reverse=True)]
         self.findings.check("events of all keys", "", ids, expected)
-
-    def _walk(self, path: str, **query: str) -> list[dict[str, Any]]:
-        pages = self._api.walk(f"/streams/{self._totals.stream.name}{path}", limit=200, **query)
-        return [{name: value for name, value in item.items() if name != "key"} for page in pages for item in page]
 
     def _top(self, by: str, mine: Mapping[str, Any]) -> None:
         """The values of this run; other runs may send at the same time."""
@@ -91,8 +87,4 @@ class DeclaredQueries(Queries):
             self.findings.check("users of a key", key, users, whole["uniqueUsers"])
 
     def _get(self, path: str, **query: str) -> dict[str, Any]:
-        return self._api.get(f"/streams/{self._totals.stream.name}{path}", {**self._totals.window, **query})
-
-
-def _counted(items: Sequence[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:
-    return Counter(tuple(sorted(item.items())) for item in items)
+        return self._api.get(f"{self._path}{path}", {**self._totals.window, **query})

@@ -13,6 +13,7 @@ from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
+from loadtest.shapes.shape import Phase
 from localstage.client.http_api import HttpApi
 
 
@@ -23,8 +24,10 @@ class AdsWork(PostedWork[Click]):
     clients = CLIENTS
     request = staticmethod(post_clicks)
 
-    def __init__(self, target: Target, place: Place, measurements: Measurements, before: AdsWork | None) -> None:
-        super().__init__(target, place, measurements, before)
+    def __init__(
+        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: AdsWork | None
+    ) -> None:
+        super().__init__(target, phase, place, measurements, before)
         self._name = place.unique
         self._made = 0
         self._chance = random.Random(place.unique)

@@ -10,9 +10,9 @@ from contextlib import closing
 
 from loadtest.chat.analytics_check import AnalyticsCheck
 from loadtest.chat.chat_generator import TEXTS
-from loadtest.checker.checker import Checker
+from loadtest.checker.checker import Checker, Item
 from loadtest.checker.durability_probe import in_history
-from loadtest.checker.readback import Without, drain_and_read
+from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent, post_messages
 from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
@@ -41,8 +41,8 @@ class ChatWork(Work):
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: ChatWork | None
     ) -> None:
         reader = target.reader()
-        super().__init__(target, place, measurements, reader, in_history(reader))
-        self.recorder = self.checker = Checker(self._measure)
+        super().__init__(target, phase, place, measurements, reader, in_history(reader))
+        self.recorder = self.checker = Checker(self._measure, self._is_join)
         self.rooms = [
             f"load-{place.run}-{place.number}-{room:02d}{f'~{phase.shards}' if phase.shards else ''}"
             for room in range(max(phase.rooms, place.workers))
@@ -55,12 +55,15 @@ class ChatWork(Work):
         self.counted: dict[str, int] = dict(before.counted) if before is not None else {}
         """The messages that the analytics must count, by room."""
         self.began: float = before.began if before is not None else time.time()
-        self._phase = phase
         self.joined: set[str] = set()
         self._made = 0
         self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
         self._recent: list[str] = []
         self._used: list[str] = []
+
+    def _is_join(self, item: Item) -> bool:
+        """Those who ask for conversations join, and are no senders of the run."""
+        return item["messageType"] == JOINED and item["userId"] in self.joined
 
     def sender(self, number: int) -> Sender:
         """Who sends as user ``number``: another sender for each.
@@ -68,7 +71,7 @@ class ChatWork(Work):
         Raises:
             TokenRefused: there is no token for this user.
         """
-        return self._target.sender(number, trusted=bool(self._phase.people))
+        return self._target.sender(number, trusted=bool(self.phase.people))
 
     def make(self, sender: Sender, number: int, count: int) -> list[ChatEvent]:
         """``count`` new messages of user ``number`` with the current time, a microsecond apart."""
@@ -83,11 +86,11 @@ class ChatWork(Work):
     def _message(self, sender: Sender, number: int, index: int, timestamp: str) -> ChatEvent:
         user, name, kind, room = sender.user_id, None, "TEXT", self.rooms[number % len(self.rooms)]
         if sender.trusted:
-            people = self._phase.people
+            people = self.phase.people
             user = name = f"user-{random.randrange(people) + 1}" if people else f"load-{number:03d}"
             dice = random.random()
-            kind = "JOIN" if dice < self._phase.joins else "LEAVE" if dice > 1 - self._phase.leaves else "TEXT"
-        if self._phase.people:
+            kind = "JOIN" if dice < self.phase.joins else "LEAVE" if dice > 1 - self.phase.leaves else "TEXT"
+        if self.phase.people:
             room = random.choice(self.rooms)
         text = REPLIES[index % len(REPLIES)]
         return ChatEvent(room, f"{self._prefix}-{index}", timestamp, user, text, name, kind)
@@ -114,16 +117,14 @@ class ChatWork(Work):
 
     def read_back(self) -> Findings:
         """Wait until every accepted message is readable, and read all rooms."""
-        if not self._phase.writes:
+        if not self.phase.writes:
             return Findings(0, 0, 0, at=time.monotonic())
-        # Those who ask for conversations join, and are no senders of the run.
-        reader = Without(self._reader, lambda item: item["messageType"] == JOINED and item["userId"] in self.joined)
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
-            at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
+            at = drain_and_read(self.checker, self._reader, waiting=lanes.waiting)
             found, rooms = self.checker.verdict(), self.checker.found_by_room()
             waiting = lanes.waiting_of(found.lost)
         self._probe.finish()
-        self.counted |= {room: count + len(reader.ids.get(room, ())) for room, count in rooms.items()}
+        self.counted |= {room: count + len(self.checker.ids_left_out[room]) for room, count in rooms.items()}
         wrong, unchecked = self._check_analytics() if self._last else ([], [])
         examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}
         examples |= {"wrong": wrong} | {"not checked": unchecked}

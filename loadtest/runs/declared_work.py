@@ -16,21 +16,22 @@ from loadtest.declared.queries import CLIENTS, DeclaredQueries
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
+from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 
 
 class DeclaredWork(PostedWork[Made]):
-    """One worker's events of ``stream``: its own keys and users."""
+    """One worker's events of the phase's stream: its own keys and users."""
 
     user = "load-declared"
     clients = CLIENTS
 
     def __init__(
-        self, target: Target, stream: str, place: Place, measurements: Measurements, before: DeclaredWork | None
+        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: DeclaredWork | None
     ) -> None:
-        super().__init__(target, place, measurements, before)
-        self._stream = declaration_of(stream)
+        super().__init__(target, phase, place, measurements, before)
+        self._stream = declaration_of(phase.stream)
         self._maker = Maker(self._stream, place.unique)
 
     def begin(self) -> None:

@@ -25,6 +25,9 @@ READY_WITHIN = 120.0
 PROBLEMS = 5
 """How many problems are kept."""
 
+WORK = {"chat": ChatWork, "ski": SkiWork, "ads": AdsWork}
+"""The work of each stream that is not declared."""
+
 if TYPE_CHECKING:
     from loadtest.runs.declared_work import DeclaredWork
 
@@ -39,17 +42,15 @@ def make_work(
     Raises:
         localstage.client.errors.ClientError: there is no token for it.
     """
-    if phase.stream == "ski":
-        return SkiWork(target, phase, place, measurements, before if isinstance(before, SkiWork) else None)
-    if phase.stream == "ads":
-        return AdsWork(target, place, measurements, before if isinstance(before, AdsWork) else None)
-    if phase.stream != "chat":
+    kind: Any = WORK.get(phase.stream)
+    if kind is None:
         # Imported here because the platform's code takes a moment, and the other streams do without.
         from loadtest.runs.declared_work import DeclaredWork
 
-        earlier = before if isinstance(before, DeclaredWork) else None
-        return DeclaredWork(target, phase.stream, place, measurements, earlier)
-    return ChatWork(target, phase, place, measurements, before if isinstance(before, ChatWork) else None)
+        kind = DeclaredWork
+    is_of_stream = before is not None and before.phase.stream == phase.stream
+    made: AnyWork = kind(target, phase, place, measurements, before if is_of_stream else None)
+    return made
 
 
 class PhaseRun:

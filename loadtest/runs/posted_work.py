@@ -20,6 +20,7 @@ from loadtest.sending.delivery import CountedEvents, SentEvent
 from loadtest.sending.draining import NEWEST, unreadable, until_complete
 from loadtest.sending.queries import PATIENCE, Queries
 from loadtest.sending.queue_depths import Lanes
+from loadtest.shapes.shape import Phase
 from localstage.client.http_api import HttpApi
 
 Event = TypeVar("Event", bound=SentEvent)
@@ -34,11 +35,11 @@ class PostedWork(Work, CountedEvents[Event], ABC):
     """The connections that ask questions."""
 
     def __init__(
-        self, target: Target, place: Place, measurements: Measurements, before: PostedWork[Event] | None
+        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: PostedWork[Event] | None
     ) -> None:
         CountedEvents.__init__(self, self._measure)
         reader = target.http(self.user, SCOPE, connections=1)
-        Work.__init__(self, target, place, measurements, reader, self._look_for)
+        Work.__init__(self, target, phase, place, measurements, reader, self._look_for)
         self.recorder = self
         self._before = before
 

@@ -28,7 +28,7 @@ class SkiWork(PostedWork[Ride]):
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: SkiWork | None
     ) -> None:
-        super().__init__(target, place, measurements, before)
+        super().__init__(target, phase, place, measurements, before)
         rides = sum(_most(load, phase.seconds, place) for load in phase.loads) if phase.writes else 0
         self._season = make_season(rides, place.unique)
         # Shuffled, so that each skier's rides come from many clients.

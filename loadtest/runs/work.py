@@ -11,6 +11,7 @@ from loadtest.checker.durability_probe import DurabilityProbe, LookFor
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
+from loadtest.shapes.shape import Phase
 from localstage.client.http_api import HttpApi
 
 FAULTS = ("lost", "unexpected", "duplicated", "disordered", "wrong", "waiting")
@@ -55,8 +56,15 @@ class Work:
     """One worker's part of a phase: it measures accepted events. ``reader`` looks for them by ``look_for``."""
 
     def __init__(
-        self, target: Target, place: Place, measurements: Measurements, reader: HttpApi, look_for: LookFor
+        self,
+        target: Target,
+        phase: Phase,
+        place: Place,
+        measurements: Measurements,
+        reader: HttpApi,
+        look_for: LookFor,
     ) -> None:
+        self.phase = phase
         self._target = target
         self._last = place.last
         self._measurements = measurements

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from headrace_client import BlockingSender, BlockingTransport, SendSettings
 from headrace_client.calls import is_temporary
-from loadtest.checker.checker import Checker, OnAccepted, ignore
+from loadtest.checker.checker import Checker, OnAccepted, SendCounts, ignore
 from loadtest.client.command import RETRY_TIMEOUT
 from localstage.client.errors import ClientError
 
@@ -117,16 +116,14 @@ class ProgressLines(logging.Handler):
             self._say(record.getMessage())
 
 
-class CountedEvents(Generic[Event]):
+class CountedEvents(SendCounts, Generic[Event]):
     """Keeps the events that were accepted, and counts the others. For one thread, or the greenlets of one process."""
 
     def __init__(self, on_accepted: OnAccepted = ignore) -> None:
+        super().__init__()
         self.all_accepted: list[Event] = []
         self.attempts = 0
         self.refusals = 0
-        self.lanes: Counter[str] = Counter()
-        self.errors: Counter[str] = Counter()
-        self.retries: Counter[str] = Counter()
         self._on_accepted = on_accepted
 
     @property
@@ -148,7 +145,3 @@ class CountedEvents(Generic[Event]):
         """Count an event that was refused permanently."""
         self.refusals += 1
         self.errors[code] += 1
-
-    def retried(self, code: str, count: int) -> None:
-        """Count events that are sent again."""
-        self.retries[code] += count

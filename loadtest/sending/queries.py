@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from loadtest.checker.findings import Findings
 from loadtest.sending.threads import in_threads
 from localstage.client.http_api import HttpApi
 
+Item = Mapping[str, Any]
 PATIENCE = 60.0
 """Seconds until a count must be right: answers contain what was stored 10 or 20 s before."""
 
@@ -34,3 +37,14 @@ class Queries(ABC):
 
     def _ask(self, questions: Sequence[Callable[[], None]], clients: int) -> None:
         in_threads(lambda ask: ask(), questions, clients)
+
+    def _items(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """All items of the pages at ``path``, without their keys."""
+        pages = self._api.walk(path, **query)
+        return [{name: value for name, value in item.items() if name != "key"} for page in pages for item in page]
+
+    def _check_whole(self, query: str, subject: str, found: Sequence[Item], expected: Sequence[Item]) -> None:
+        """Compare the items of a subject with those that were sent, which are in no other subject."""
+        self.findings.check(query, subject, found, expected)
+        counts = (Counter(tuple(sorted(each.items())) for each in items) for items in (found, expected))
+        self.findings.account(*counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,26 +128,22 @@ class Shape:
         if factor == 1:
             return self
         limit = self.limit and replace(self.limit, steps=max(2, math.ceil(self.limit.steps * factor)))
-        phases = tuple(
-            replace(
-                phase,
-                seconds=phase.seconds and max(1.0, phase.seconds * factor),
-                loads=tuple(_scaled(load, factor) for load in phase.loads),
-            )
-            for phase in self.phases
-        )
-        return replace(self, phases=phases, limit=limit)
+        resized = self._with(lambda phase: {"loads": tuple(_scaled(load, factor) for load in phase.loads)})
+        return replace(resized._lasting(factor), limit=limit)
 
     def with_seconds(self, seconds: float) -> Shape:
         """The shape with the longest phase lasting ``seconds``, and the others in proportion, but a second at least."""
         longest = max(phase.seconds for phase in self.phases)
         if not longest:
             raise ValueError(f"{self.name} sends a number of events, and has no duration; give SCALE")
-        phases = (
-            replace(phase, seconds=phase.seconds and max(1.0, phase.seconds * seconds / longest))
-            for phase in self.phases
-        )
-        return replace(self, phases=tuple(phases))
+        return self._lasting(seconds / longest)
+
+    def _lasting(self, factor: float) -> Shape:
+        return self._with(lambda phase: {"seconds": phase.seconds and max(1.0, phase.seconds * factor)})
+
+    def _with(self, changes: Callable[[Phase], dict[str, Any]]) -> Shape:
+        """The shape with the ``changes`` of each phase."""
+        return replace(self, phases=tuple(replace(phase, **changes(phase)) for phase in self.phases))
 
     def with_events(self, events: int) -> Shape:
         """The shape with ``events`` events in its first load, and in proportion in the others."""
@@ -158,8 +154,7 @@ class Shape:
         def resized(load: Load) -> Load:
             return replace(load, events=load.events and max(1, load.events * events // first))
 
-        phases = (replace(phase, loads=tuple(map(resized, phase.loads))) for phase in self.phases)
-        return replace(self, phases=tuple(phases))
+        return self._with(lambda phase: {"loads": tuple(map(resized, phase.loads))})
 
     def at_rate(self, rate: float) -> Shape:
         """The shape with ``rate`` events a second in each phase that sends events."""
@@ -167,8 +162,7 @@ class Shape:
 
     def sent(self, paced: bool, retry_timeout: float) -> Shape:
         """The shape with senders that are ``paced``, or as they were, and give up after ``retry_timeout``."""
-        phases = (replace(each, paced=paced or each.paced, retry_timeout=retry_timeout) for each in self.phases)
-        return replace(self, phases=tuple(phases))
+        return self._with(lambda phase: {"paced": paced or phase.paced, "retry_timeout": retry_timeout})
 
 
 def _scaled(load: Load, factor: float) -> Load:

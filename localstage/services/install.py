@@ -139,19 +139,21 @@ def real(folder: Path) -> Path:
     return folder.resolve()
 
 
-async def run(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> tuple[int, str]:
-    """Run a program to its end; its exit code and its output."""
+async def run(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None, answer: bytes = b""
+) -> tuple[int, str]:
+    """Run a program to its end, with ``answer`` as its input; its exit code and its output."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env=environment,
         cwd=folder,
         start_new_session=True,
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        output, _ = await process.communicate()
+        output, _ = await process.communicate(answer)
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # its children too, such as those of compileall

@@ -63,27 +63,23 @@ class RabbitMq(Service):
     ready: bool = field(default=False, init=False)
     """Whether it answered when it was started last."""
     _epmd: GuardedProcess | None = field(default=None, init=False)
-    _console_port: int = field(default=0, init=False)
+    console_port: int = field(default=0, init=False)
+    """The port of the management API."""
 
     @property
     def url(self) -> str:
         return f"amqp://{self.address}"
 
     @property
-    def console_port(self) -> int:
-        """The port of the management API."""
-        return self._console_port
-
-    @property
     def console_url(self) -> str:
         """The URL of the management API."""
-        return f"http://{HOST}:{self._console_port}"
+        return f"http://{HOST}:{self.console_port}"
 
     async def launch(self) -> str:
         self.ready = False
         prefix = "rabbitmq" if self.number == 1 else f"rabbitmq-{self.number}"
         self.port = self.ports.take(prefix)
-        self._console_port = self.ports.take(f"{prefix}-management")
+        self.console_port = self.ports.take(f"{prefix}-management")
         distribution = self.ports.take(f"{prefix}-distribution")
         epmd_port = self.epmd_port or self.ports.take(f"{prefix}-epmd")
         self._configure()
@@ -121,7 +117,7 @@ class RabbitMq(Service):
 
     def _configure(self) -> None:
         """Write the node's files; the account is used only when the data folder is empty."""
-        text = _CONFIG.format(host=HOST, port=self.port, console=self._console_port)
+        text = _CONFIG.format(host=HOST, port=self.port, console=self.console_port)
         if self.nodes > 1:
             peers = [f"cluster_formation.classic_config.nodes.{n} = {node_name(n)}" for n in range(1, self.nodes + 1)]
             text += "\n".join([_CLUSTER.rstrip(), *peers, ""])

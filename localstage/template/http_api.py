@@ -33,8 +33,7 @@ def read_http_apis(stack: Stack) -> dict[str, HttpApi]:
     Raises:
         TemplateError: an integration or a security scheme that the stage cannot emulate.
     """
-    apis = stack.read("AWS::ApiGatewayV2::Api", lambda id, one: _api(stack, id, one) if "Body" in one else None)
-    return {id: api for id, api in apis.items() if api is not None}
+    return stack.read("AWS::ApiGatewayV2::Api", lambda id, one: _api(stack, id, one) if "Body" in one else None)
 
 
 def _api(stack: Stack, id: str, api: Properties) -> HttpApi:

@@ -26,16 +26,19 @@ class Stack:
         self._evaluated: dict[str, Properties] = {}
         self._functions = {self.value(id): id for id in self._ids("AWS::Lambda::Function")}
 
-    def read(self, type_: str, make: Callable[[str, Properties], T]) -> dict[str, T]:
+    def read(self, type_: str, make: Callable[[str, Properties], T | None]) -> dict[str, T]:
         """What ``make`` returns for the id and the properties of each resource of a type, in the template's order.
+
+        ``None`` is left out.
 
         Raises:
             TemplateError: a property is missing, has a wrong form or cannot be evaluated; names the resource.
         """
-        found = {}
+        found: dict[str, T] = {}
         for id in self._ids(type_):
             try:
-                found[id] = make(id, self.properties(id))
+                if (made := make(id, self.properties(id))) is not None:
+                    found[id] = made
             except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
                 reason = f"{type(error).__name__}: {error}"
                 raise TemplateError(f"{id} cannot be read ({reason}); see what is wrong with: make validate") from error

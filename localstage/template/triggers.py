@@ -28,7 +28,7 @@ def read_mappings(
     Raises:
         TemplateError: another source, or a setting that Lambda refuses.
     """
-    mappings = stack.read(_MAPPING, lambda id, one: _mapping(stack, id, one))
+    mappings: dict[str, Mapping | None] = {**stack.read(_MAPPING, lambda id, one: _mapping(stack, id, one))}
     for id, one in stack.present.items():
         if one["Type"] == "AWS::CloudFormation::Stack" and (inner := _nested(stack, id, root)) is not None:
             mappings |= {f"{id}{name}": _mapping(stack, f"{id}{name}", each) for name, each in inner.all(_MAPPING)}
@@ -135,4 +135,4 @@ def read_schedules(stack: Stack) -> dict[str, Schedule]:
             return None
         return Schedule(id, stack.function_id(target["Arn"]), rule["ScheduleExpression"])
 
-    return {id: one for id, one in stack.read("AWS::Events::Rule", schedule).items() if one is not None}
+    return stack.read("AWS::Events::Rule", schedule)

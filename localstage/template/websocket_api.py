@@ -11,8 +11,7 @@ _TIMEOUT_MS = 29_000
 
 def read_websocket_apis(stack: Stack) -> dict[str, WebSocketApi]:
     """Every WebSocket API with its routes."""
-    apis = stack.read("AWS::ApiGatewayV2::Api", lambda id, one: None if "Body" in one else _api(stack, id, one))
-    return {id: api for id, api in apis.items() if api is not None}
+    return stack.read("AWS::ApiGatewayV2::Api", lambda id, one: None if "Body" in one else _api(stack, id, one))
 
 
 def _api(stack: Stack, id: str, api: Properties) -> WebSocketApi:

@@ -25,6 +25,7 @@ from loadtest.runs.place import Place
 from loadtest.runs.work import FAULTS
 from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import HttpTransport
+from loadtest.shapes.shape import Phase
 from localstage.console.counts import Counts
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import PORTS, ROOT, RunningStage, fresh_stage
@@ -40,7 +41,7 @@ class Sending(Unmeasured, DeclaredWork):
     """Events of a stream in batches: one batch in ten twice, and bad events in every second one."""
 
     def __init__(self, target: Target, stream: str) -> None:
-        super().__init__(target, stream, Place(unique(stream), 0), Measurements(), None)
+        super().__init__(target, Phase("events", (), stream=stream), Place(unique(stream), 0), Measurements(), None)
         transport = HttpTransport(target.http(self.user, "events:write"), self.request, self.retried)
         self._delivery, self._batches = Delivery(transport, self), 0
 

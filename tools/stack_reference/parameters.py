@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
+from localstage.template.parameters import from_samconfig
 from tools.stack_reference.markdown import ROOT, code, rendered, sentence, template
 
 STAGES = ("dev", "staging", "prod", "local")
-
-
-def _stages() -> dict[str, dict[str, str]]:
-    """The parameters that each section of samconfig.toml sets."""
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
-    return {
-        stage: (config[stage].get("deploy") or config[stage]["global"])["parameters"]["parameter_overrides"]
-        for stage in STAGES
-    }
 
 
 def _accepted(parameter: dict[str, Any]) -> str:
@@ -32,7 +23,7 @@ def _accepted(parameter: dict[str, Any]) -> str:
 
 def render() -> str:
     """The page."""
-    stages, blocks = _stages(), list[str]()
+    stages, blocks = {name: from_samconfig(ROOT / "samconfig.toml", name) for name in STAGES}, list[str]()
     for name, parameter in template()["Parameters"].items():
         default = str(parameter["Default"])
         given = {stage: values.get(name, default) for stage, values in stages.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 import click
@@ -20,8 +19,7 @@ from .trace import trace as steps_of
 
 def examine(stage: doctor_stage.Stage) -> Iterator[Finding]:
     """Run all checks that need no AWS credentials."""
-    for name, check in {**outside.CHECKS, **doctor_chat.CHECKS}.items():
-        yield doctor_stage.run(name, partial(check, stage))
+    return doctor_stage.run_all({**outside.CHECKS, **doctor_chat.CHECKS}, stage)
 
 
 def show_findings(findings: Iterable[Finding], *, as_json: bool = False) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -19,6 +20,7 @@ ANSWER_SECONDS = 35.0
 
 Frames = dict[str, dict[str, Any]]
 Result = TypeVar("Result")
+Subject = TypeVar("Subject")
 Verdict = Literal["pass", "fail", "unknown"]
 
 
@@ -147,6 +149,12 @@ def run(name: str, check: Callable[[], str]) -> Finding:
         return Finding(name, "fail", str(failure))
     except CannotTell as reason:
         return Finding(name, "unknown", str(reason))
+
+
+def run_all(checks: Mapping[str, Callable[[Subject], str]], subject: Subject) -> Iterator[Finding]:
+    """The finding of each check of a subject, one after the other."""
+    for name, check in checks.items():
+        yield run(name, functools.partial(check, subject))
 
 
 def body_of(answer: Answer) -> dict[str, Any]:

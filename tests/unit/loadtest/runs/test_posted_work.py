@@ -17,6 +17,7 @@ from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
 from loadtest.sending import queries
 from loadtest.sending.draining import until_complete
+from loadtest.shapes.shape import Phase
 
 
 class Queries(queries.Queries):
@@ -67,7 +68,8 @@ class Work(PostedWork[Event]):
     clients = 1
 
     def __init__(self, stored: set[str]) -> None:
-        super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), Measurements(), None)
+        target, phase = Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Phase("events", ())
+        super().__init__(target, phase, Place("r", 0), Measurements(), None)
         self._stored = stored
 
     def _queries(self, api: Any) -> Queries:
