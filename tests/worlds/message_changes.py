@@ -17,12 +17,12 @@ from headrace.features.edits import change
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeGate, ChangeRights
 from headrace.features.edits.hooks import ChangeCheck, ChangeHook, Texts
-from headrace.features.edits.routes import DeletionFrame, EditFrame
+from headrace.features.edits.routes import EDITS, DeletionFrame, EditFrame
 from headrace.features.reactions import reaction
 from headrace.features.reactions.accepting import ReactionRights
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.dynamodb import DynamoReactions
-from headrace.features.reactions.routes import ReactionFrame
+from headrace.features.reactions.routes import REACTIONS, ReactionFrame
 from headrace.streams.chat.message_row import CHANGE, may_have_more, place_of
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages, Remove
@@ -40,7 +40,7 @@ def accept(raw: Any, sender: SenderContext) -> ValidatedEvent:
     body = read(frame, {name: value for name, value in raw.items() if name != CHANGE})
     assert body is not None
     sent = {**body.model_dump(by_alias=True, exclude_none=True), CHANGE: how}
-    return (reaction if how == reaction.REACT else change).accept(sent, sender)
+    return (REACTIONS if how == reaction.REACT else EDITS).accept(sent, sender)
 
 
 KINDS = {**change.KINDS, **reaction.KINDS}
@@ -51,7 +51,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return KINDS[event[CHANGE]].item(event, accepted_at, table)
 
 
-CHANGES = replace(change.EDITS, sent=lambda: Incoming(accept), item=item, kinds=KINDS)
+CHANGES = replace(EDITS, sent=lambda: Incoming(accept), item=item, kinds=KINDS)
 """How clients send edits, deletions and reactions."""
 
 

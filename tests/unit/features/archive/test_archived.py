@@ -10,7 +10,8 @@ from headrace.core.items import Item
 from headrace.features.ads.accepting import TAKEN_BACK_CLICKS
 from headrace.features.ads.stream import ADS
 from headrace.features.archive.archiver import archived as archived_tables
-from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
+from headrace.features.ski.accepting import TAKEN_BACK_RIDES
+from headrace.features.ski.stream import SKI
 from ops.replay import TABLES
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.message_changes import CHANGES

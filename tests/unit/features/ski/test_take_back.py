@@ -10,7 +10,8 @@ from headrace.core import times
 from headrace.core.errors import PoisonRecord
 from headrace.core.sender import SenderContext
 from headrace.features.ski import routes, skiers
-from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
+from headrace.features.ski.accepting import TAKEN_BACK_RIDES
+from headrace.features.ski.stream import SKI
 from tests.worlds.ski_world import RIDES, TAKE_BACK, SkiWorld, ride
 
 DAY = {"resortID": 7, "seasonID": 2025, "dayID": 45}

@@ -14,7 +14,8 @@ from headrace.core.times import SECOND
 from headrace.features.ads.accepting import TAKEN_BACK_CLICKS
 from headrace.features.ads.stream import ADS
 from headrace.features.ads.stream import tell as tell_of_clicks
-from headrace.features.ski.stream import SKI, TAKEN_BACK_RIDES
+from headrace.features.ski.accepting import TAKEN_BACK_RIDES
+from headrace.features.ski.stream import SKI
 from headrace.features.ski.stream import tell as tell_of_rides
 from headrace.features.tell.told import STORED, tells
 from headrace.stage.chosen import FEATURES

@@ -10,19 +10,17 @@ finds it, and is stored with its changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 
-from headrace.core import keys, times
+from headrace.core import keys
 from headrace.core.fields import CanonicalTime, EventModel, SenderTag, StoredId, Text, stamped
 from headrace.core.items import Item, expires_at
-from headrace.core.sender import SenderContext, choose_time, choose_user
-from headrace.core.stream import Incoming, Kind, TableSettings, ValidatedEvent
+from headrace.core.stream import Kind, TableSettings
 from headrace.features.edits import FEATURE
 from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, FIRST_TEXT, GONE_WHEN_DELETED, KEY_FORM, MessageKey
-from headrace.streams.chat.stream import CHAT
 
 ID_FIELD = "changeId"
 TRUSTED = "isTrusted"
@@ -67,28 +65,7 @@ class StampedEdit(StampedChange):
 _stamped = stamped(StampedEdit)
 
 
-def accept(change: Any, sender: SenderContext) -> ValidatedEvent:
-    """An edit or deletion, stamped. Sent again under its id and time, it is the same."""
-    return stamp(change, sender, _place, "message")
-
-
-def stamp(change: Mapping[str, Any], sender: SenderContext, place: PlaceOf, *fields: str) -> ValidatedEvent:
-    """The event of a ``change`` that a route or a frame has validated.
-
-    ``place`` says where its row is, and ``fields`` what its kind may have beside what all have.
-    """
-    given, how = change.get(ID_FIELD), change[CHANGE]
-    timestamp = choose_time(sender, ID_FIELD, given, change.get("timestamp"))
-    change_id = given or times.new_message_id(sender.now)
-    user_id, _ = choose_user(sender, change.get("userId"), None)
-    more = {name: change[name] for name in fields if name in change}
-    receipt = {"roomId": change["roomId"], "key": change["key"], ID_FIELD: change_id, "timestamp": timestamp}
-    tag = keys.content_tag(sender.subject, user_id, change_id, how, *(more.values() or [""]))
-    event = {**receipt, CHANGE: how, "changedBy": user_id, "sender": tag, **more}
-    return ValidatedEvent(event, change_id, place(event), receipt)
-
-
-def _place(event: Mapping[str, str]) -> tuple[str, str]:
+def row_place(event: Mapping[str, str]) -> tuple[str, str]:
     """The partition and the sort key of an edit or a deletion."""
     last = f"{event['timestamp']}#{event['sender']}"
     return partition(event["roomId"]), f"{event['key']}#{_ORDER[event[CHANGE]]}#{last}"
@@ -97,7 +74,7 @@ def _place(event: Mapping[str, str]) -> tuple[str, str]:
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """The row of a stamped edit or deletion. It is kept at least as long as its message."""
     change = _stamped(event)
-    row = row_of(change, _place, change.change)
+    row = row_of(change, row_place, change.change)
     if change.message is not None:
         row["message"] = change.message
     if table.retention_days:
@@ -146,8 +123,6 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {EDIT: KIND, DELETE: KIND}
-EDITS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept), kinds=KINDS)
-"""How clients send edits and deletions. They take the queues of chat, and its table has their rows."""
 
 
 @dataclass(frozen=True, slots=True)

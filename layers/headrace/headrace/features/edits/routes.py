@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field
@@ -16,12 +18,14 @@ from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, to_body
 from headrace.core.fields import AcceptedLane, CanonicalTime, Id, NewId, Time
 from headrace.core.fields import Key as ItemKey
-from headrace.core.stream import Result, Stream
-from headrace.features.edits.change import DELETE, EDIT, EDITS
+from headrace.core.sender import SenderContext, choose_time, choose_user
+from headrace.core.stream import Incoming, Kind, Result, Stream, ValidatedEvent
+from headrace.features.edits.change import DELETE, EDIT, ID_FIELD, KINDS, PlaceOf, row_place
 from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.live.frames import Answer, Sending
 from headrace.streams.chat.message_row import CHANGE, KEY_FORM, TEXT_FORM, MessageKey, MessageText
 from headrace.streams.chat.rooms.requests import MessagePath
+from headrace.streams.chat.stream import CHAT
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 
@@ -85,6 +89,30 @@ class Deleted(ChangeAnswer):
     """The answer to a frame that deletes."""
 
     type: Literal["deleted"]
+
+
+def changes(kinds: Mapping[str, Kind], place: PlaceOf, *fields: str) -> Stream:
+    """How clients send changes of these kinds. They take the queues of chat, and its table has their rows.
+
+    ``place`` says where the row of one is, and ``fields`` what it may have beside what all have.
+    """
+    return replace(CHAT, id_field=ID_FIELD, kinds=kinds, sent=lambda: Incoming(partial(_stamp, place, fields)))
+
+
+def _stamp(place: PlaceOf, fields: Sequence[str], change: Any, sender: SenderContext) -> ValidatedEvent:
+    """A ``change`` that a route or a frame has validated. Sent again under its id and time, it is the same."""
+    given, how = change.get(ID_FIELD), change[CHANGE]
+    timestamp = choose_time(sender, ID_FIELD, given, change.get("timestamp"))
+    change_id = given or times.new_message_id(sender.now)
+    user_id, _ = choose_user(sender, change.get("userId"), None)
+    more = {name: change[name] for name in fields if name in change}
+    receipt = {"roomId": change["roomId"], "key": change["key"], ID_FIELD: change_id, "timestamp": timestamp}
+    tag = keys.content_tag(sender.subject, user_id, change_id, how, *(more.values() or [""]))
+    event = {**receipt, CHANGE: how, "changedBy": user_id, "sender": tag, **more}
+    return ValidatedEvent(event, change_id, place(event), receipt)
+
+
+EDITS = changes(KINDS, row_place, "message")
 
 
 def route(change: Callable[..., dict[str, Any]], body: type[DeletionBody]) -> Route:

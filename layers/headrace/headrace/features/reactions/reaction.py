@@ -7,7 +7,6 @@ back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
@@ -15,11 +14,9 @@ from pydantic import Field
 from headrace.core import keys
 from headrace.core.fields import Text, stamped
 from headrace.core.items import Item, expires_at
-from headrace.core.sender import SenderContext
-from headrace.core.stream import Incoming, Kind, TableSettings, ValidatedEvent
-from headrace.features.edits.change import ID_FIELD, StampedChange, row_of, stamp
+from headrace.core.stream import Kind, TableSettings
+from headrace.features.edits.change import StampedChange, row_of
 from headrace.features.reactions import FEATURE
-from headrace.streams.chat.stream import CHAT
 
 REACT: Literal["react"] = "react"
 VALUE = "value"
@@ -36,12 +33,7 @@ class StampedReaction(StampedChange):
 _stamped = stamped(StampedReaction)
 
 
-def accept(reaction: Any, sender: SenderContext) -> ValidatedEvent:
-    """A reaction, stamped. Sent again under its id and time, it is the same."""
-    return stamp(reaction, sender, _place, VALUE)
-
-
-def _place(event: Mapping[str, str]) -> tuple[str, str]:
+def row_place(event: Mapping[str, str]) -> tuple[str, str]:
     """The partition and the sort key of a reaction."""
     # Not in the partition of the room: two keys and the user would be too long for a sort key.
     last = f"{event['timestamp']}#{event['sender']}"
@@ -51,7 +43,7 @@ def _place(event: Mapping[str, str]) -> tuple[str, str]:
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """The row of a stamped reaction. It is kept as long as its message."""
     reaction = _stamped(event)
-    row = row_of(reaction, _place, REACT)
+    row = row_of(reaction, row_place, REACT)
     if reaction.value is not None:
         row[VALUE] = reaction.value
     if table.retention_days:
@@ -72,5 +64,3 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {REACT: KIND}
-REACTIONS = replace(CHAT, id_field=ID_FIELD, sent=lambda: Incoming(accept), kinds=KINDS)
-"""How clients send reactions. They take the queues of chat, and its table has their rows."""

@@ -8,8 +8,17 @@ from pydantic import Field
 
 from headrace.api.router import Request
 from headrace.core.fields import seen, seen_form
-from headrace.features.edits.routes import ChangeAnswer, DeletionBody, DeletionFrame, answered, frame, route, sent
-from headrace.features.reactions.reaction import REACT, REACTIONS
+from headrace.features.edits.routes import (
+    ChangeAnswer,
+    DeletionBody,
+    DeletionFrame,
+    answered,
+    changes,
+    frame,
+    route,
+    sent,
+)
+from headrace.features.reactions.reaction import KINDS, REACT, VALUE, row_place
 from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.rooms.requests import MessagePath
@@ -17,6 +26,7 @@ from headrace.streams.chat.rooms.requests import MessagePath
 VALUE_LIMIT = 32
 VALUE_FORM = f"an emoji, or {seen_form(VALUE_LIMIT)}"
 ReactionValue = Annotated[str, *seen(VALUE_LIMIT)]
+REACTIONS = changes(KINDS, row_place, VALUE)
 
 
 class ReactionBody(DeletionBody):

@@ -7,7 +7,6 @@ they were stored.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple
@@ -23,15 +22,13 @@ from headrace.core.fields import (
     NewId,
     SenderTag,
     StoredId,
-    incoming,
     stamped,
     whole_number,
 )
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.people import SKIERS
-from headrace.core.sender import SenderContext
-from headrace.core.stream import ArchivedTable, Incoming, Index, Stream, TableSettings, Told, ValidatedEvent
+from headrace.core.stream import ArchivedTable, Incoming, Index, Stream, TableSettings, Told
 from headrace.features.ski import FEATURE
 
 ID_FIELD = "rideID"
@@ -158,36 +155,7 @@ class StampedRide(IncomingRide):
 
 HIDDEN = {"waitTime"}
 """The field that no row and no answer has: it is accepted because some clients send it."""
-_incoming = incoming(IncomingRide)
 _stamped = stamped(StampedRide)
-
-
-def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's ride, validated and stamped."""
-    ride = _incoming(raw)
-    day = ResortDay(ride.resort, ride.season, ride.day)
-    # A ride without an id is the same ride for the same skier, place and minute.
-    ride_id = ride.ride_id or keys.derived_id(ride.skier, *day, ride.time, ride.lift)
-    tag = keys.sender_tag(sender.subject)
-    sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride_id, tag))
-    event = {
-        "resortID": ride.resort,
-        "seasonID": ride.season,
-        "dayID": ride.day,
-        "skierID": ride.skier,
-        "time": ride.time,
-        "liftID": ride.lift,
-        ID_FIELD: ride_id,
-        "sender": tag,
-    }
-    return ValidatedEvent(event, event_id(ride.skier, sk), (str(ride.skier), sk), {ID_FIELD: ride_id})
-
-
-def take_back(raw: object, sender: SenderContext) -> ValidatedEvent:
-    """A client's wish to take a ride back, which names the ride as it was sent."""
-    ride = accept(raw, sender)
-    ride.event[TAKEN_BACK_BY] = ride.event.pop("sender")
-    return replace(ride, key=(ride.key[0], ride.key[1] + TAKEN_BACK))
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
@@ -242,11 +210,18 @@ def hour(row: Item) -> str:
     return day.isoformat()[: times.HOUR_LENGTH]
 
 
+def _sent() -> Incoming:
+    # Imported here: functions that store or read rides accept none.
+    from headrace.features.ski.accepting import SENT
+
+    return SENT
+
+
 STREAM = SKI = Stream(
     name="ski",
     id_field=ID_FIELD,
     write_scope=EVENTS_WRITE,
-    sent=lambda: Incoming(accept, IncomingRide),
+    sent=_sent,
     item=item,
     table_setting="LIFT_RIDES_TABLE",
     retention_setting="SKI_RETENTION_DAYS",
@@ -260,6 +235,3 @@ STREAM = SKI = Stream(
         frozenset(("resortID",)): ArchivedTable("ski", "resorts"),
     },
 )
-
-TAKEN_BACK_RIDES = replace(SKI, sent=lambda: Incoming(take_back, IncomingRide))
-"""How clients take rides back. It has the queues and the table of rides."""
