@@ -99,6 +99,10 @@ def report(side: Side) -> list[Series]:
     for kind in [each for each in SINGLES if (each, RATE) in side.found]:
         both = side.found[kind, f"{BOTH}, µs"]
         found.append(ratio(f"{kind}, CPU of both workers against a bare publish", both, bare, "lower"))
+        if echo := side.found["echo", f"{RECEIVING}, µs"]:
+            floor = [sum(each) for each in zip(echo, bare, strict=True)]
+            name = f"{kind}, CPU of the receiving worker against an echo function and a bare publish"
+            found.append(ratio(name, side.found[kind, f"{RECEIVING}, µs"], floor, "lower"))
     if side.found.keys() >= {("message", RATE), ("echo", RATE)}:
         message, echo = (side.found[kind, RATE] for kind in ("message", "echo"))
         found.append(ratio("message, rate against frames to an echo function", message, echo, "higher"))
