@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.core.caller import CONNECT_SCOPES, EVENTS_WRITE
+from headrace.api.claims import CONNECT_SCOPES
+from headrace.core.caller import EVENTS_WRITE
 from tools.api_reference.texts import table
 
 SCOPES: dict[str, str] = table("scopes")

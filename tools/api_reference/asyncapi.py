@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from headrace.api.authorizer import REFUSALS
+from headrace.api.claims import SUBPROTOCOL
 from headrace.api.params import names_of
-from headrace.core.caller import SUBPROTOCOL
 from headrace.features.channels.channels import Changes
 from headrace.features.declared.follow import EventsPushed
 from headrace.features.signals.routes import Signal

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.api.authorizer import decide
-from headrace.core.caller import Caller, caller_from_frame
+from headrace.api.claims import caller_from_frame
+from headrace.core.caller import Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ARN = "arn:aws:execute-api:us-east-1:123456789012:abc/dev/$connect"

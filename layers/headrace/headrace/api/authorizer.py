@@ -23,7 +23,8 @@ from urllib.request import HTTPRedirectHandler, build_opener
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
-from headrace.core.caller import CONNECT_SCOPES, SUBPROTOCOL, Caller, caller_from_claims, refused_context
+from headrace.api.claims import CONNECT_SCOPES, SUBPROTOCOL, caller_from_claims, refused_context
+from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden, TokenExpired, Unauthorized, Unavailable, UserError, echo, mapping_of
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected

@@ -9,10 +9,10 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api import responses
+from headrace.api.claims import SUBPROTOCOL, caller_from_frame
 from headrace.api.params import Params
 from headrace.api.responses import RequestId
 from headrace.api.router import Request
-from headrace.core.caller import SUBPROTOCOL, caller_from_frame
 from headrace.core.errors import FieldError, Forbidden
 from headrace.core.fields import CanonicalTime
 from headrace.live.dynamodb import Connections

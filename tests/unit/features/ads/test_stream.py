@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.api.claims import caller_from_http
 from headrace.core import keys
-from headrace.core.caller import caller_from_http
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso

@@ -122,8 +122,7 @@ def test_every_frame_is_in_one_union_whose_members_a_constant_tells_apart() -> N
 
 
 def test_every_scope_is_described_and_used() -> None:
-    texts = {value for name, value in vars(caller).items() if name.isupper() and isinstance(value, str)}
-    scopes = texts - {caller.SUBPROTOCOL}
+    scopes = {value for name, value in vars(caller).items() if name.isupper() and isinstance(value, str)}
     used = {scope for each in declared() for scope in each.route.scopes or ()}
 
     assert set(SCOPES) == scopes == used

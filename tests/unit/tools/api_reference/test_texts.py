@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
+from headrace.api.claims import SUBPROTOCOL
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import PERCENT, TYPING, Kind
 from headrace.api.rates.sliding_window import SLOT_SECONDS
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
-from headrace.core.caller import SUBPROTOCOL
 from headrace.core.times import AGE_LIMIT, AHEAD_LIMIT
 from headrace.features.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.features.analytics.counter import EXACT_IDS

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from headrace.api.paging.pager import Page, Pager
 from headrace.api.paging.range_walk import ALL_KEYS
+from headrace.api.paging.request import PageRequest
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import newest_page
@@ -21,11 +22,6 @@ from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
 from headrace.storage.reading import Rows
-
-if TYPE_CHECKING:
-    # Functions that store messages use only the key of a page; they load no cryptography for cursors.
-    from headrace.api.paging.pager import Page, Pager
-    from headrace.api.paging.request import PageRequest
 
 ROWS = 20
 """The longest page that is served from the cache. One more item is cached, to know whether there is more."""

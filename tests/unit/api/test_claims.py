@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.core.caller import caller_from_claims, caller_from_frame, caller_from_http
+from headrace.api.claims import caller_from_claims, caller_from_frame, caller_from_http
 from headrace.core.errors import Forbidden, TokenExpired, Unauthorized
 from headrace.core.times import SECOND
 
