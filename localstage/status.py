@@ -21,7 +21,7 @@ from localstage.core.errors import NotRunning, ServiceError
 from localstage.core.statefile import Running
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
-from localstage.reference.pages import ReferencePages
+from localstage.reference.pages import CLIENT, ReferencePages
 
 HEADINGS = {"frozen": "idle", "cold_starts": "cold\nstarts", "failures": "failed"}
 """Headings that differ from the field's name. An environment is frozen while it has no event."""
@@ -86,7 +86,8 @@ class StatusServer:
         await self._listener.stop()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if (refused := foreign_response(request)) is not None:
+        # The client is public: a developer's page on another port imports it.
+        if request.path != CLIENT and (refused := foreign_response(request)) is not None:
             return refused
         if (request.method, request.path) == ("POST", "/kill") and self._services is not None:
             return self._issuer.refusal(request) or _kill(self._services, await request.read())
@@ -137,7 +138,8 @@ def print_status(running: Running) -> None:
             listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows
             shown = table(title, listed)
             # A terminal wraps what is wider: easier to read than a cut name.
-            console.print(shown, width=max(console.width, width(shown)))
+            console.width = max(console.width, width(shown))
+            console.print(shown)
     # Not by the console, which exits with 1 when the reader of a pipe has ended.
     click.echo(printed.get(), nl=False)
 
@@ -153,7 +155,7 @@ def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
         title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0)
     )
     shown = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
-    shown = [name for name in shown if name != "function_id"]  # a trigger's id begins with it
+    shown = [name for name in shown if name not in ("function_id", "kind")]  # a trigger's id and source say them
     for name in shown:
         numbers = all(isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows)
         made.add_column(HEADINGS.get(name, name), justify="right" if numbers else "left", no_wrap=True)

@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
+from headrace.streams.chat.message_row import TEXT_BYTES
 from headrace_client.sending import uuid7
 from loadtest.client.chat_events import ChatEvent, iso
 
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 MESSAGES = 2_000
-LONGEST = 4_096  # bytes of UTF-8: the platform's limit of one text
 MEAN_PAUSE = 11.0  # seconds between two messages of one room
 LONGEST_TALK = timedelta(hours=20)  # a client's own time may be at most 24 hours old
 ODD_ONES, STORIES, OPENINGS = 0.02, 0.005, 0.15
@@ -64,8 +64,8 @@ def _story(rng: random.Random, words: dict[str, str]) -> str:
     story = "".join(part.format(**words) for part in TEXTS["story"])
     if rng.random() >= 0.25:
         return story.rstrip()
-    text = (story * 12).encode()[:LONGEST].decode(errors="ignore")
-    return text + "." * (LONGEST - len(text.encode()))
+    text = (story * 12).encode()[:TEXT_BYTES].decode(errors="ignore")
+    return text + "." * (TEXT_BYTES - len(text.encode()))
 
 
 def _moments(rng: random.Random, end: datetime, count: int) -> list[datetime]:

@@ -14,14 +14,18 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from typing import Any
 
+from headrace.queues.names import PERSIST_PREFIX
 from loadtest.client.target import Target
 from loadtest.samples.capacity import ConsumedCapacity
 from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.processes import ProcessUsage
 from loadtest.samples.recording import Sample, columns
 from loadtest.sending.queue_depths import Lanes
+from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
 from localstage.client.running_stage import running_stage, stage_file
 from localstage.core.statefile import Running
 
@@ -33,6 +37,7 @@ READY = "ready"
 """The first line of the output."""
 OPERATOR = "loadtest-samples"
 STAGE, GENERATOR = "gateway and triggers", "load generator"
+HELD, HELD_SECONDS = "main, unacknowledged", 0.5
 NOT_LOCAL = (
     "CPU, memory, functions' metrics and DynamoDB's units of each second are those of a local stage; of a deployed one "
     "CloudWatch has them. STACK, its name, adds what DynamoDB did in all."
@@ -79,6 +84,8 @@ class Sampler:
     def _ask_depths(self) -> None:
         if self._lanes.known:
             self._depths = self._lanes.depths()
+        if (stage := self._stage()) is not None:
+            self._depths = self._depths | {HELD: _held(stage)}
 
     def _values(self, seconds: float) -> dict[str, dict[str, Any]]:
         cpu, memory = self._processes.take(self._roots())
@@ -102,6 +109,15 @@ class Sampler:
             NO_DEPTHS: not self._lanes.known,
         }
         return columns(self.samples) | {"notes": [sentence for sentence, absent in missing.items() if absent]}
+
+
+def _held(stage: Running) -> int | None:
+    """The messages that functions which store events have received and not acknowledged; None without an answer."""
+    with suppress(ClientError, LookupError, TypeError, ValueError):
+        with closing(HttpApi(stage.status_url, timeout=HELD_SECONDS, retry_timeout=0)) as api:
+            triggers = api.get("/")["triggers"]
+        return sum(int(each["held"]) for each in triggers if str(each["source"]).startswith(PERSIST_PREFIX))
+    return None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,6 +33,7 @@ FILE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+x
 """Content types by suffix."""
 _INLINE = 64 * 1024
 """Larger files are compressed in a thread, and not with Brotli."""
+LINKED = "The local stage refuses links from other pages. Type the address, or open one that `make status` prints."
 
 
 class Protocol(web.RequestHandler):
@@ -204,9 +205,14 @@ async def made_file_response(folder: Awaitable[Path], name: str, request: web.Ba
 
 
 def foreign_response(request: web.BaseRequest) -> web.Response | None:
-    """Return a 403 for a request of a page of another origin (:mod:`localstage.core.own_machine`), else ``None``."""
+    """Return a 403 for a request of a page of another origin (:mod:`localstage.core.own_machine`), else ``None``.
+
+    It is a sentence for whoever followed a link, and JSON for programs.
+    """
     get = request.headers.get
     reason = refusal(get("Host"), get("Origin"), get("Sec-Fetch-Site"))
+    if reason and get("Sec-Fetch-Mode") == "navigate":
+        return web.Response(status=403, text=LINKED)
     return message_response(403, reason) if reason else None
 
 

@@ -1,6 +1,6 @@
 """``/openapi.json``, ``/asyncapi.json`` and ``/docs``: the files of ``docs/reference`` beside the template.
 
-``/headrace-client.js`` is the TypeScript client as one ES module, for pages of the stage. Everything is read at the
+``/headrace-client.js`` is the TypeScript client as one ES module, for pages of any origin. Everything is read at the
 request. Swagger UI and the client are made at their first request: the start of a stage does not wait for them. The
 pages load nothing from other hosts, which their Content-Security-Policy enforces.
 """
@@ -25,6 +25,7 @@ _HERE = Path(__file__).parent
 _OWN = ("reference.css", "reference.js")
 _SWAGGER = ("swagger-ui.css", "swagger-ui-bundle.js")
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+CLIENT = "/headrace-client.js"
 _MARKDOWN = re.compile(r"/docs/([a-z-]+)\.md")
 
 
@@ -71,9 +72,11 @@ class ReferencePages:
             return await file_response(_HERE / name, request)
         if name in _SWAGGER:
             return await made_file_response(self._install(), f"swagger-ui-dist/{name}", request)
-        if path == "/headrace-client.js":
+        if path == CLIENT:
             client = ensure_typescript_client(self._state_dir, self._project)
-            return await made_file_response(client, "dist/index.min.js", request)
+            response = await made_file_response(client, "dist/index.min.js", request)
+            response.headers["Access-Control-Allow-Origin"] = "*"
+            return response
         return None
 
     def _document(self, name: str) -> web.Response | None:

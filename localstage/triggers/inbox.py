@@ -36,6 +36,9 @@ class Inbox:
         self._full = asyncio.Event()
         self._now = asyncio.get_running_loop().time
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
     def add(self, tag: int, record: bytes) -> None:
         """Append a record. It must fit into one event."""
         self._waiting.append(_Waiting(tag, record, self._now()))

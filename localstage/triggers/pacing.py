@@ -36,7 +36,8 @@ class Backoff:
 class Status:
     """One trigger's counters and ``state``: ``stopped``, ``starting``, ``running`` or ``waiting`` (see ``trouble``).
 
-    ``records`` were handled by the function, in ``batches``; ``failures`` counts invocations that failed.
+    ``records`` were handled by the function, in ``batches``; ``failures`` counts invocations that failed. ``held`` are
+    the messages that a mapping of RabbitMQ has received and not acknowledged.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Status:
     function_id: str
     state: str = "stopped"
     trouble: str | None = None
+    held: int | None = None
     records: int = 0
     batches: int = 0
     failures: int = 0

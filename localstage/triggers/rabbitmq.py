@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pika
 
@@ -47,6 +48,7 @@ class RabbitMqTrigger(Trigger):
         self._parameters = _parameters(broker_url, mapping, username, password)
         self._start = event_start(mapping.queue, mapping.vhost, broker_arn)
         self._inbox: Inbox | None = None
+        self._in_function = 0
         self._consumer: Consumer | None = None
         self._invocation: asyncio.Future[Invocation] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -71,6 +73,11 @@ class RabbitMqTrigger(Trigger):
             # Not cancelled: closing the channel requeues the records.
             await self._task
         self._status.state = "stopped"
+
+    def status(self) -> Status:
+        """Return a snapshot."""
+        waiting = 0 if self._inbox is None else len(self._inbox)
+        return replace(self._status, held=waiting + self._in_function)
 
     async def _run(self) -> None:
         backoff = Backoff(0.1, 2.0)
@@ -123,7 +130,10 @@ class RabbitMqTrigger(Trigger):
             batch = await self._inbox.next_batch()
             if batch is None:
                 break
-            if await self._succeeds(batch):
+            self._in_function = len(batch.tags)
+            is_done = await self._succeeds(batch)
+            self._in_function = 0
+            if is_done:
                 consumer.ack(batch.tags[-1], multiple=True)
                 backoff.reset()
                 self._status.records += len(batch.tags)

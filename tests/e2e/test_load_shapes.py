@@ -18,6 +18,7 @@ import pytest
 
 from loadtest.report.tables import comparison
 from loadtest.runs.work import FAULTS
+from loadtest.samples.sampler import HELD
 from loadtest.shapes.catalog import SHAPES, of_stream
 from tests.e2e.conftest import ROOT, RunningStage
 
@@ -134,7 +135,7 @@ def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[st
     assert samples["notes"] == []
     assert {"RabbitMQ", "Redis", "DynamoDB emulator", "PersistEvents", "load generator"} <= set(usage["cpuSeconds"])
     assert usage["memory"]["RabbitMQ"]["peak"] > 10_000_000
-    assert set(usage["deepest"]) == {"main", "retry", "dead", "parking"}
+    assert set(usage["deepest"]) == {"main", HELD, "retry", "dead", "parking"}
     assert usage["functions"]["ReceiveFrame"]["invocations"] > 0
     assert usage["functions"]["PublishSeconds"]["mean"] > usage["functions"]["ConfirmSeconds"]["mean"] > 0
     assert any(name.startswith("Stored") for name in usage["counts"])

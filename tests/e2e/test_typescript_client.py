@@ -67,6 +67,9 @@ def test_the_quick_start_of_the_readme_runs_where_only_the_package_is_installed(
     assert node("start.mjs", folder=project, **variables) == expected
 
 
-def test_the_stage_serves_the_module_to_its_pages(platform: RunningStage, typescript_client: Path) -> None:
-    with urllib.request.urlopen(f"{platform.where['status_url']}headrace-client.js", timeout=60) as answer:
+def test_a_page_of_any_origin_imports_the_module(platform: RunningStage, typescript_client: Path) -> None:
+    url = f"{platform.where['status_url']}headrace-client.js"
+    asked = urllib.request.Request(url, headers={"Origin": "http://localhost:3000", "Sec-Fetch-Site": "cross-site"})
+    with urllib.request.urlopen(asked, timeout=60) as answer:
         assert answer.read() == (typescript_client / "dist" / "index.min.js").read_bytes()
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"

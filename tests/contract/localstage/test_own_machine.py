@@ -13,6 +13,7 @@ import pytest
 from localstage.console.pages import ConsolePages
 from localstage.core.errors import ServiceError
 from localstage.gateway import Issuer
+from localstage.gateway.serving import LINKED
 from localstage.reference.pages import ReferencePages
 from localstage.services.endpoints import Endpoints
 from localstage.status import StatusServer
@@ -137,6 +138,12 @@ async def test_a_page_of_another_origin_is_refused_by_every_server(server: Serve
         assert f"{name}: '{value}'" in body
         assert "Access-Control-Allow-Origin" not in headers
     assert services.killed == []
+
+
+async def test_a_link_on_another_page_is_answered_with_a_sentence(status: StatusServer) -> None:
+    link = {"Accept": "text/html", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+
+    assert (await Server("GET", status.url).ask(**link))[:2] == (403, LINKED)
 
 
 @pytest.mark.parametrize("emulator", ["dynalite", "capacity", "MiniStack"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from pathlib import Path
+
 import pytest
 
-from localstage.services.install import last_line
+from localstage.services.install import last_line, run
 
 NPM = """\
 npm error code ECONNREFUSED
@@ -28,3 +32,16 @@ npm error A complete log of this run can be found in: /tmp/debug-0.log
 )
 def test_the_line_with_the_reason_is_said(output: str, line: str) -> None:
     assert line in last_line(output)
+
+
+async def test_a_program_that_is_given_up_ends_with_its_children(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "living")  # a read of it ends when no process has it open any more
+    script = "sleep 60 & echo begun >&3; wait"
+    running = asyncio.create_task(run(["sh", "-c", f"exec 3>living; {script}"], os.environ, tmp_path))
+    with await asyncio.to_thread((tmp_path / "living").open) as living:
+        assert await asyncio.to_thread(living.readline) == "begun\n"
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+        assert await asyncio.to_thread(living.read) == ""

@@ -44,6 +44,23 @@ async def test_records_within_the_window_share_a_batch(channel, queue, functions
     assert functions.bodies == ["a", "b", "c"]
 
 
+async def test_a_mapping_counts_the_messages_that_it_has_not_acknowledged(channel, queue, functions, make_trigger):
+    trigger = make_trigger(queue, batch_size=3, window=1)
+    held = []
+
+    async def answer(_: Call) -> Invocation:
+        held.append(trigger.status().held)
+        return OK
+
+    functions.answer = answer
+    publish(channel, queue, "a", "b", "c")
+    await trigger.start()
+    await functions.until(lambda: held == [3])
+    await trigger.stop()
+
+    assert trigger.status().held == 0
+
+
 async def test_an_event_never_exceeds_6_mb_and_a_record_that_alone_does_is_dropped(
     channel, queue, functions, make_trigger, caplog
 ):
