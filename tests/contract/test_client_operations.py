@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -67,14 +69,18 @@ async def test_a_request_waits_as_retry_after_and_rate_limit_say(
         slept.append(seconds)
         await sleep(0)
 
-    server.answers = [(429, {"message": "m"}, {"Retry-After": "2"}), (200, page([]), {"RateLimit": '"reads";r=0;t=5'})]
+    soon = formatdate(time.time() + 90, usegmt=True)
+    server.answers = [(429, {"message": "m"}, {"Retry-After": "2"}), (503, None, {"Retry-After": soon})]
+    server.answers += [(200, page([]), {"RateLimit": '"reads";r=0;t=5'})]
     async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         monkeypatch.setattr("headrace_client.client.asyncio.sleep", note)
         await client.list_resorts()
         await client.list_resorts()
         monkeypatch.undo()
 
-    assert [round(each) for each in slept if each > 0.1] == [2, 5]
+    number, date, limit = (round(each) for each in slept if each > 0.1)
+    assert (number, limit) == (2, 5)
+    assert 60 < date <= 90
 
 
 async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Server, unused_tcp_port: int) -> None:

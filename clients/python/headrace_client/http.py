@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -176,10 +179,18 @@ def checked(status: int, retry_after: str | None, found: Any) -> Any:
         error = {"code": GATEWAY_CODES.get(status, str(status)), "message": message}
     if status != 429 and status < 500:
         raise Refused(error["code"], explained(error))
-    seconds = None
-    with contextlib.suppress(TypeError, ValueError):  # a date, or missing
-        seconds = float(retry_after or error.get("retryAfter") or "none")
+    seconds = _seconds(retry_after or error.get("retryAfter"))
     raise (RateLimited if status == 429 else Unavailable)(f"{status} {error['message']}", seconds)
+
+
+def _seconds(given: Any) -> float | None:
+    """The seconds that ``Retry-After`` asks for, as a number or a date (RFC 9110, 10.2.3); None without one."""
+    with contextlib.suppress(TypeError, ValueError):
+        seconds = float(given)
+        return seconds if 0 <= seconds < math.inf else None
+    with contextlib.suppress(TypeError, ValueError):
+        return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
+    return None
 
 
 def _values(value: Any) -> list[Any]:

@@ -170,7 +170,8 @@ export function refusal({ status, headers, body }: HttpAnswer): HeadraceError {
     return errorOf(body.error, status);
   }
   const code = status >= 500 ? "unavailable" : (GATEWAY_CODES[status] ?? String(status));
-  const retryAfter = Number(headers.get("retry-after") ?? NaN);
+  const wanted = headers.get("retry-after") ?? "";
+  const retryAfter = /^[0-9.]+$/.test(wanted) ? +wanted : Math.max(0, (Date.parse(wanted) - Date.now()) / 1000);
   const message = body?.message ?? `the answer has the status ${status}`;
   return new HeadraceError(code, message, [], Number.isNaN(retryAfter) ? undefined : retryAfter, undefined, status);
 }

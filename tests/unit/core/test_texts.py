@@ -31,7 +31,7 @@ def test_a_value_is_composed_and_has_nothing_unseen_around_it(sent: str, stored:
     ("value", "why"),
     [
         ("", "is empty"),
-        *((each, "is blank") for each in (" ", "\u3000", "\u200b\u200d", "\u3164", "\u2800", "\ufe0f", "\u00ad")),
+        *((each, "is blank") for each in (" \u3000", "\u200b\u200d", "\u3164", "\u2800", "\ufe0f", "\u00ad", "\ufff9")),
         *((f"a{each}b", "contains a control character") for each in "\n\x00\x85\u2028\ud800"),
         *((f"{each}ecilA", "contains a control of the direction of writing") for each in "\u202a\u202e\u2066\u2069"),
         ("x" * 33, "is longer than 32 characters"),

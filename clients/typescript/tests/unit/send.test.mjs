@@ -37,11 +37,13 @@ test("it resolves with the lane", async () => {
 
 test("without an answer, and after 503 and 429, the same id is sent again", async () => {
   const refused = { error: { code: "rate_limited", message: "slower", details: [], retryAfter: 7 } };
-  const { client, requests } = clientOf([0], [503, { message: "Service Unavailable" }], [429, refused]);
+  const later = { "retry-after": new Date(Date.now() + 20_000).toUTCString() };
+  const { client, requests } = clientOf([0], [503, { message: "Service Unavailable" }, later], [429, refused]);
   const sent = client.send("lobby", "hello");
   await pass(60_000, 500);
   const { messageId } = await sent;
   assert.deepEqual(requests.map(({ events }) => events[0].messageId), Array(4).fill(messageId));
+  assert.ok(requests[2].at - requests[1].at >= 7_000);
   assert.ok(requests[3].at - requests[2].at >= 7_000);
 });
 
@@ -175,6 +177,16 @@ test("a refused token is asked for once more, and a POST is repeated only after 
   await pass(5_000, 100);
   await refused;
   assert.equal(requests.length, 3);
+});
+
+test("without a WebSocket of Node, messages go over HTTP, and a connection says what it needs", async (t) => {
+  const { WebSocket } = globalThis;
+  t.after(() => Object.assign(globalThis, { WebSocket }));
+  globalThis.WebSocket = undefined;
+  const fetch = async (_, { body }) => new Response(JSON.stringify(accepted(JSON.parse(body).events)));
+  const client = new FakeServer().client({ fetch, WebSocket: undefined });
+  assert.equal((await client.send("lobby", "hello")).lane, "main");
+  await assert.rejects(client.connect(), { code: "no_websocket" });
 });
 
 test("pages follow their cursors to the end", async () => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -236,6 +236,10 @@ _MESSAGES = {
     "string_too_short": "is too short",
     "string_too_long": "is too long",
     "string_unicode": "is not valid Unicode",
+    "string_pattern_mismatch": "has another form",
+    "list_type": "is not a list",
+    "too_short": "has too few items",
+    "too_long": "has too many items",
     "model_type": "is not an object",
     "literal_error": "is not one of the allowed values",
     "bool_type": "is not true or false",
@@ -264,22 +268,36 @@ def _path(parts: Sequence[str | int]) -> str:
     return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in parts[:last]).removeprefix(".")
 
 
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names under which clients may send them."""
+    return {sent: field for name, field in model.model_fields.items() for sent in sent_names(name, field)}
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model in an annotation such as ``list[Model]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _model_in(each))), None)
+
+
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
-    """Pydantic's errors as field errors; ``allowed`` is the field's description.
+    """Pydantic's errors as field errors; ``allowed`` is the description of the field, or of one in its items.
 
     The context of a PydanticCustomError may override ``allowed``; with ``got: None`` no value is shown.
     """
-    fields = model.model_fields.items()
-    forms = {sent: field.description for name, field in fields for sent in sent_names(name, field)}
     details = []
     for problem in error.errors(include_url=False):
         context = problem.get("ctx", {})
         name = str(echo(_path(problem["loc"])) or "event")
         is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
-        allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"
+        fields, allowed = _fields(model), None if problem["loc"] else "a JSON object"
+        for part in problem["loc"]:
+            if (field := fields.get(str(part))) is not None:  # other parts are places in lists, and kinds
+                inner, allowed = _model_in(field.annotation), field.description
+                fields = {} if inner is None else _fields(inner)
         if problem["type"] == "extra_forbidden":
-            allowed = ", ".join(forms)
+            allowed = ", ".join(fields)
         got = None if is_absent else echo(problem["input"])
         details.append(FieldError(name, message, got, context.get("allowed", allowed)))
     return details

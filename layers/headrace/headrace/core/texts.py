@@ -17,7 +17,9 @@ PATTERN = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They change the line that a value is shown in, and the ending that the name of a file seems to have."""
 _CONTROLS = frozenset(("Cc", "Cs", "Zl", "Zp"))
-_EMPTY = frozenset("\u034f\u061c\u115f\u1160\u17b4\u17b5\u200e\u200f\u2800\u3164\uffa0")
+_EMPTY = frozenset(
+    "\u034f\u061c\u115f\u1160\u17b4\u17b5\u200e\u200f\u2065\u2800\u3164\uffa0\ufff9\ufffa\ufffb\U00016fe4\U0001d159"
+)
 """Letters, symbols and marks without a glyph."""
 
 

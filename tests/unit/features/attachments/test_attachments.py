@@ -74,9 +74,9 @@ def test_other_attachments_make_another_message_and_the_same_ones_the_same() -> 
 @pytest.mark.parametrize(
     ("wrong", "field", "text"),
     [
-        ([], "attachments", "List should have at least 1 item after validation, not 0"),
+        ([], "attachments", "has too few items"),
         ([attachment(0), attachment(0)], "attachments", "names an upload twice"),
-        ([attachment(id="a")], "attachments[0].id", "String should match pattern '^[a-z2-7]{26}$'"),
+        ([attachment(id="a")], "attachments[0].id", "has another form"),
         ([attachment(), attachment(1, bytes=0)], "attachments[1].bytes", "is out of range"),
         ([attachment(bytes=10_000_001)], "attachments[0].bytes", "is out of range"),
         ([attachment(type="text/html")], "attachments[0].type", "is not one of the allowed values"),

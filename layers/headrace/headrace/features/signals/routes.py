@@ -27,7 +27,7 @@ TYPING = "typing"
 
 def _bounded(value: str) -> str:
     if len(value.encode()) > DATA_BYTES:
-        raise PydanticCustomError("too_long", "is longer than 1024 bytes")
+        raise PydanticCustomError("text_too_long", "is longer than 1024 bytes")
     return value
 
 

@@ -58,7 +58,7 @@ def _message_key(value: str) -> str:
 
 def _bounded(value: str) -> str:
     if len(value) * 4 > TEXT_BYTES and len(value.encode()) > TEXT_BYTES:
-        raise PydanticCustomError("too_long", f"is longer than {TEXT_BYTES} bytes")
+        raise PydanticCustomError("text_too_long", f"is longer than {TEXT_BYTES} bytes")
     return value
 
 
