@@ -27,6 +27,7 @@ from bench.rounds import Series
 from loadtest.client.command import Parser, count, exit_code_of
 from loadtest.client.stage_process import interruptible
 
+LOADS = ",".join(f"{subscribers}x{rate}" for subscribers in (100, 10, 1) for rate in (5, 10, 50, 200))
 BENCHES = {
     "publish": "publish",
     "persist": "persist",
@@ -35,6 +36,7 @@ BENCHES = {
     "singles": "singles --seconds 2",
     "durable": "durable --seconds 6",
     "live": "live --seconds 20",
+    "hops": f"live.hops --connections 100 --seconds 3 --loads {LOADS}",
     "declared": "analytics.declared",
     "cold": "cold",
 }

@@ -38,7 +38,9 @@ from bench.stages import STAGE, Stage, in_turns
 
 STATE = ROOT / ".local" / "bench-hops"
 HOPS = ("receive", "confirm", "store", "copy", "posts")
-NO_FUNCTIONS = (STAGE, "RabbitMQ", "DynamoDB emulator", "Redis", "SQS emulator")
+CLIENTS = "senders and subscribers"
+"""This process: the program that sends and the one that receives."""
+NO_FUNCTIONS = (CLIENTS, STAGE, "RabbitMQ", "DynamoDB emulator", "Redis", "SQS emulator")
 QUIET_SECONDS = 0.02
 """CPU of all functions in half a second, below which nothing is on its way."""
 ALL = "all clients"
@@ -87,9 +89,11 @@ class Side(Stage):
         word = f"w{time.monotonic_ns():x}"
         for each in [*senders, *subscribers]:
             each.arrived.clear()
+        began = time.process_time()
         sent = await send_messages(senders, room, word, rate, seconds)
+        spent = await self._quiet() | {CLIENTS: time.process_time() - began}
         name = f"{len(subscribers)} × {rate:g}/s"
-        self._add(f"{name}, 1,000 deliveries, ms", await self._quiet(), len(sent) * len(subscribers) / 1e6)
+        self._add(f"{name}, 1,000 deliveries, ms", spent, len(sent) * len(subscribers) / 1e6)
         self._hops(name, word, sent, senders, subscribers)
 
     def _hops(self, name: str, word: str, sent: list[float], senders: list[Client], subscribers: list[Client]) -> None:
