@@ -111,7 +111,7 @@ def test_a_refusal_that_only_a_change_mends_is_logged_with_its_operation_and_cod
     with pytest.raises(StoreUnavailable):
         ADAPTERS["rooms"](played(lambda _: refusal("UnrecognizedClientException")))
 
-    assert "AWS refused get_item: UnrecognizedClientException" in caplog.text
+    assert "AWS refused batch_get_item: UnrecognizedClientException" in caplog.text
     assert "no" not in [word for record in caplog.records for word in record.getMessage().split()]
 
 

@@ -42,8 +42,7 @@ class DynamoRooms:
         self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def get(self, room_id: str) -> Room | None:
-        row = self._table.get({"roomId": room_id})
-        return None if row is None else _room(row)
+        return self.get_many([room_id])[room_id]
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         found: dict[str, Room | None] = dict.fromkeys(room_ids)
@@ -130,7 +129,7 @@ class DynamoMemberships:
         self._table = DynamoTable(client, table, "memberships")
 
     def get(self, user_id: str, room_id: str) -> Membership:
-        return _membership(user_id, room_id, self._table.get(_key(user_id, room_id)) or {})
+        return self.get_many([(user_id, room_id)])[user_id, room_id]
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
         found = {pair: Membership(*pair) for pair in pairs}
