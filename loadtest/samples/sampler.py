@@ -113,9 +113,9 @@ class Sampler:
 
 def _held(stage: Running) -> int | None:
     """The messages that functions which store events have received and not acknowledged; None without an answer."""
-    with suppress(ClientError, LookupError, TypeError, ValueError):
-        with closing(HttpApi(stage.status_url, timeout=HELD_SECONDS, retry_timeout=0)) as api:
-            triggers = api.get("/")["triggers"]
+    api = HttpApi(stage.status_url, timeout=HELD_SECONDS, retry_timeout=0)
+    with closing(api), suppress(ClientError, LookupError, TypeError, ValueError):
+        triggers = api.get("/")["triggers"]
         return sum(int(each["held"]) for each in triggers if str(each["source"]).startswith(PERSIST_PREFIX))
     return None
 

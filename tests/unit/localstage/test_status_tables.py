@@ -9,9 +9,7 @@ from localstage.core.statefile import Running
 from localstage.triggers.pacing import Status
 
 
-def test_a_narrow_terminal_cuts_no_name_and_no_reason(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_narrow_terminal_cuts_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     reason = "the broker 127.0.0.1:28101 does not answer"
     trigger = Status("PersistEventsChat0", "rabbitmq", "persist.chat.0", "PersistEvents", "waiting", reason, 7)
     monkeypatch.setattr(status, "_asked", lambda *_: {"triggers": [vars(trigger)]})

@@ -36,16 +36,10 @@ async def test_records_arrive_in_order_in_batches_of_at_most_the_batch_size(chan
 
 
 @pytest.mark.parametrize("window", [None, 1])
-async def test_records_within_the_window_share_a_batch(channel, queue, functions, make_trigger, window):
-    await make_trigger(queue, batch_size=100, window=window).start()
-    publish(channel, queue, "a", "b", "c")
-
-    await functions.until(lambda: len(functions.calls) == 1)
-    assert functions.bodies == ["a", "b", "c"]
-
-
-async def test_a_mapping_counts_the_messages_that_it_has_not_acknowledged(channel, queue, functions, make_trigger):
-    trigger = make_trigger(queue, batch_size=3, window=1)
+async def test_records_within_the_window_share_a_batch_and_are_held_until_it_is_done(
+    channel, queue, functions, make_trigger, window
+):
+    trigger = make_trigger(queue, batch_size=100, window=window)
     held = []
 
     async def answer(_: Call) -> Invocation:
@@ -53,12 +47,13 @@ async def test_a_mapping_counts_the_messages_that_it_has_not_acknowledged(channe
         return OK
 
     functions.answer = answer
-    publish(channel, queue, "a", "b", "c")
     await trigger.start()
-    await functions.until(lambda: held == [3])
+    publish(channel, queue, "a", "b", "c")
+    await functions.until(lambda: held)
     await trigger.stop()
 
-    assert trigger.status().held == 0
+    assert functions.bodies == ["a", "b", "c"]
+    assert (held, trigger.status().held) == ([3], 0)
 
 
 async def test_an_event_never_exceeds_6_mb_and_a_record_that_alone_does_is_dropped(
