@@ -66,7 +66,6 @@ class MiniStack(Service):
         self.process = await self.guardian.spawn(
             self.name,
             [self.python, "-m", "hypercorn", "--config", str(config), self.app],
-            folder=self.folder,
             log=self.folder / "ministack.log",
             environment=plain_environment(self.environ, **settings),
             saves_at_end="PERSIST_STATE" in settings,

@@ -61,7 +61,6 @@ class DynamoDb(Service):
         self.process = await self.guardian.spawn(
             self.name,
             [*node, self.packages / "dynalite" / "cli.js", *arguments],
-            folder=self.folder,
             log=self.folder / "dynalite.log",
             environment=plain_environment(self.environ, **variables),
         )

@@ -26,7 +26,6 @@ class GuardedProcess(WorkerProcess):
         self,
         name: str,
         command: Sequence[str],
-        folder: Path,
         log: Path,
         environment: Mapping[str, str],
         lock: int | None,
@@ -38,7 +37,9 @@ class GuardedProcess(WorkerProcess):
         self._gone = asyncio.Event()
         held = [] if lock is None else [lock]
         with log.open("ab") as file:
-            super().__init__(command, environment, cwd=folder, output=file.fileno(), held=held, exited=self._reap_it)
+            super().__init__(
+                command, environment, cwd=log.parent, output=file.fileno(), held=held, exited=self._reap_it
+            )
 
     @property
     def alive(self) -> bool:
@@ -94,14 +95,14 @@ class Guardian:
         name: str,
         command: Sequence[str | Path],
         *,
-        folder: Path,
         log: Path,
         environment: Mapping[str, str],
         saves_at_end: bool = False,
     ) -> GuardedProcess:
-        """Start a program in its own session, so that Ctrl-C does not reach it; its output is appended to ``log``.
+        """Start a program in its own session, so that Ctrl-C does not reach it.
 
-        ``saves_at_end``: if the stage is killed, the program gets SIGTERM, and saves its memory, instead of SIGKILL.
+        It runs in the folder of ``log``, to which its output is appended. ``saves_at_end``: if the stage is killed, the
+        program gets SIGTERM, and saves its memory, instead of SIGKILL.
 
         Raises:
             ServiceError: the program cannot be started.
@@ -110,7 +111,7 @@ class Guardian:
         ending = [setpriv, "--pdeathsig", "TERM" if saves_at_end else "KILL"] if setpriv else []
         lock = None if self._held is None else self._held.fileno()
         try:
-            process = GuardedProcess(name, [*ending, *map(str, command)], folder, log, environment, lock)
+            process = GuardedProcess(name, [*ending, *map(str, command)], log, environment, lock)
         except OSError as error:
             raise ServiceError(f"{name} cannot be started: {error}.") from None
         self._running.append(process)

@@ -89,7 +89,6 @@ class RabbitMq(Service):
         self.process = await self.guardian.spawn(
             self.name,
             [self.program],
-            folder=self.folder,
             log=self.folder / "rabbitmq.log",
             environment=environment,
             # RabbitMQ stores the place of a quorum queue's log only half a second after the queue is declared.
@@ -199,7 +198,6 @@ async def start_epmd(node: RabbitMq, port: int) -> GuardedProcess | None:
     process = await node.guardian.spawn(
         "epmd",
         [program, "-port", str(port)],
-        folder=node.folder,
         log=node.folder / "epmd.log",
         environment=environment,
     )

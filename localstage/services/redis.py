@@ -65,7 +65,6 @@ class Redis(Service):
         self.process = await self.guardian.spawn(
             self.name,
             [self.program, config],
-            folder=self.folder,
             log=self.folder / "redis.log",
             environment=plain_environment(self.environ),
         )
