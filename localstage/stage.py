@@ -87,7 +87,8 @@ class Stage:
         # Functions get the address of @connections as a variable before the API is started.
         websocket = f"{HOST}:{self._sockets[1].getsockname()[1]}"
         stage = next((api.stage for api in draft.websocket_apis.values()), "")
-        live = live_values(endpoints, issuer, f"http://{websocket}/{stage}", draft.brokers)
+        management_url = os.environ.get("LOCALSTAGE_MANAGEMENT_URL", f"http://{websocket}/{stage}")
+        live = live_values(endpoints, issuer, management_url, draft.brokers)
         model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(

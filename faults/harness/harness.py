@@ -98,6 +98,7 @@ class Harness:
         environment = {**self.variables, **self.services.environment()}
         self.stage = SeparateStage(self.folder / "stage", "--template", str(template), environment=environment)
         self.target = self.stage.start()
+        self.services.websocket_url = self.target.websocket_url
         self.lanes = Lanes(self.services, self._working)
         self.operator = Operator(self.target)
         time.sleep(SETTLED)
@@ -118,7 +119,8 @@ class Harness:
 
     def heal(self) -> None:
         """End every fault of the proxies."""
-        self.services.dynamodb.fault = self.services.sqs.fault = None
+        for proxy in self.services.proxies:
+            proxy.fault = None
         self.services.broker.pass_all()
 
     def redrive_all(self, patience: float = PATIENCE) -> int:
@@ -175,6 +177,7 @@ class ScenarioRun:
 
     def __post_init__(self) -> None:
         self._retried = self.harness.services.taken.events
+        self.harness.services.pushed.pairs.clear()
         lanes = Lanes(self.harness.services, working=lambda: 0)
         self.timeline = Timeline(lanes, lambda: self.load.accepted, self.harness.folder / "stage" / "logs")
 
@@ -246,8 +249,11 @@ class ScenarioRun:
     def _look_at(self, watchers: Watchers) -> str:
         """What the watchers have, before and after one more message in each room shows them what they lack."""
 
+        def ids() -> list[str]:
+            return [each for room in self.load.checker.newest(sys.maxsize).values() for each in room]
+
         def missing() -> int:
-            return watchers.missing(each for room in self.load.checker.newest(sys.maxsize).values() for each in room)
+            return watchers.missing(ids())
 
         self.wait_until(lambda: not missing(), PUSHED_WITHIN)
         before = missing()
@@ -258,5 +264,8 @@ class ScenarioRun:
         noticed = watchers.longest(lambda message_id: services.works_at(services.stored.by_id[message_id]))
         self.expect(not left, f"{left} messages are missing at the watchers after the next frame")
         self.expect(not watchers.repeated, f"{watchers.repeated} messages came to a watcher twice")
-        counts = f"missing={left} repeated={watchers.repeated} noticedAfter={noticed:.1f}s"
+        pairs = services.pushed.pairs
+        again = watchers.fetched + len(pairs) - len(ids()) * WATCHERS
+        counts = f"missing={left} repeated={watchers.repeated} noticedAfter={noticed:.1f}s pushed={pairs.total()}"
+        counts += f" pushedAgain={pairs.total() - len(pairs)} fetched={watchers.fetched} fetchedAgain={again}"
         return f"watchers: {counts}, {before} by the next frame after a pause"

@@ -145,3 +145,11 @@ def both(one: AbstractContextManager[object], other: AbstractContextManager[obje
     """Two outages at once."""
     with one, other:
         yield
+
+
+@outage
+def connections_fault(services: ProxiedServices, fault: Fault) -> Iterator[None]:
+    """Every call of @connections goes to ``fault``."""
+    services.connections.fault = fault
+    yield
+    services.connections.fault = None

@@ -22,7 +22,7 @@ import boto3
 from botocore.config import Config
 
 from faults.proxies.http_proxy import HttpProxy
-from faults.proxies.proxy_faults import StoredTimes, TakenBySqs
+from faults.proxies.proxy_faults import Pushed, StoredTimes, TakenBySqs
 from localstage.core.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
 from localstage.services.programs import RABBITMQ, ensure_programs
@@ -47,8 +47,9 @@ class Outage:
 class ProxiedServices:
     """The first RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
 
-    Methods and the faults of the proxies may be used from any thread. ``stored`` knows when messages were stored, and
-    ``taken`` what SQS took. ``outages`` are those of :mod:`faults.harness.outages` so far.
+    @connections of the stage at ``websocket_url`` is behind ``connections``. Methods and the faults of the proxies may
+    be used from any thread. ``stored`` knows when messages were stored, ``taken`` what SQS took, ``pushed`` what was
+    pushed. ``outages`` are those of :mod:`faults.harness.outages` so far.
     """
 
     def __init__(self, folder: Path, variables: Mapping[str, str] = MappingProxyType({}), brokers: int = 1) -> None:
@@ -67,6 +68,9 @@ class ProxiedServices:
         self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url, self.stored)
         self.taken = TakenBySqs()
         self.sqs = HttpProxy(lambda: self.service("SQS").url, self.taken)
+        self.websocket_url, self.pushed = "", Pushed()
+        self.connections = HttpProxy(lambda: self.websocket_url.replace("ws", "http", 1), self.pushed)
+        self.proxies = (self.dynamodb, self.sqs, self.connections)
 
     def start(self) -> None:
         """Start everything with empty data.
@@ -87,8 +91,8 @@ class ProxiedServices:
             brokers=self._brokers,
         )
         self._endpoints = await self._services.start()
-        await self.dynamodb.start()
-        await self.sqs.start()
+        for proxy in self.proxies:
+            await proxy.start()
 
     def stop(self) -> None:
         """Stop everything. May be called after a failed start."""
@@ -105,8 +109,8 @@ class ProxiedServices:
         for task in abandoned:
             task.cancel()
         await asyncio.gather(*abandoned, return_exceptions=True)
-        await self.dynamodb.stop()
-        await self.sqs.stop()
+        for proxy in self.proxies:
+            await proxy.stop()
         if self._services is not None:
             await self._services.stop()
 
@@ -154,6 +158,7 @@ class ProxiedServices:
             "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.cache_endpoint}",
             "LOCALSTAGE_DYNAMODB_URL": self.dynamodb.url,
             "LOCALSTAGE_SQS_URL": self.sqs.url,
+            "LOCALSTAGE_MANAGEMENT_URL": self.connections.url,
             "LOCALSTAGE_S3_URL": self.endpoints.s3_url,
             "LOCALSTAGE_SECRETS_MANAGER_URL": self.endpoints.secrets_manager_url,
         }

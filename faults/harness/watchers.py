@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
 
 from headrace_client import ConnectionSettings, Rooms
+from headrace_client.connection import Frame
 from loadtest.client.target import Target
 
 FOLLOWED_WITHIN = 60.0
@@ -26,7 +28,7 @@ class Watchers:
         self._thread = threading.Thread(target=self._run, name="watchers", daemon=True)
         self._came_at: dict[str, dict[str, float]] = {name: {} for name in self._names}
         """By watcher and message id, when the message came."""
-        self.repeated = 0
+        self.repeated = self.fetched = 0
 
     def start(self) -> None:
         """Follow all rooms."""
@@ -71,7 +73,18 @@ class Watchers:
         async with Rooms(self._target.websocket_url, token, settings=patient) as rooms:
             for room in self._rooms:
                 await rooms.follow(room)
+            rooms.connection.request = self._counted(rooms.connection.request)  # type: ignore[method-assign,assignment]
             self._following.release()
             async for message in rooms:
                 self.repeated += message["messageId"] in came_at
                 came_at.setdefault(message["messageId"], time.monotonic())
+
+    def _counted(self, request: Callable[..., Awaitable[Frame]]) -> Callable[..., Awaitable[Frame]]:
+        """``request``, with a count of the messages in its answers."""
+
+        async def counted(action: str, **fields: Any) -> Frame:
+            answer = await request(action, **fields)
+            self.fetched += sum(len(each.get("items", ())) for each in (answer, *answer.get("rooms", {}).values()))
+            return answer
+
+        return counted

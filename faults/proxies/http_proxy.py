@@ -1,4 +1,4 @@
-"""An HTTP proxy in front of the emulator of DynamoDB or SQS that can change, answer or cut calls."""
+"""An HTTP proxy in front of DynamoDB, SQS or @connections that can change, answer or cut calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Down(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One call of AWS's JSON protocols: ``action`` such as ``BatchWriteItem``; ``peer`` is the caller's address."""
+    """One call: ``action`` is AWS's, such as ``BatchWriteItem``, or the path; ``peer`` is the caller's address."""
 
     action: str
     body: bytes
@@ -110,7 +110,7 @@ class HttpProxy:
             body = await request.content.read(_LONGEST)
             while more := await request.content.read(_LONGEST):
                 body += more
-            action = request.headers.get("X-Amz-Target", "").rpartition(".")[2]
+            action = request.headers.get("X-Amz-Target", request.path).rpartition(".")[2]
 
             async def forward(sent: bytes) -> web.Response:
                 answer = await self._forward(request, sent)

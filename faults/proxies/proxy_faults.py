@@ -1,10 +1,11 @@
-"""What the proxies do during a fault: to calls of DynamoDB and SQS, and to the bytes of a broker's connections."""
+"""What the proxies do during a fault: to calls, and to the bytes of a broker's connections."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,33 @@ def slower_writes(seconds: float) -> Fault:
         return await forward(call.body)
 
     return slower
+
+
+def standing_still(still: float = 2.0, seconds: float = 3.0) -> Fault:
+    """Nothing is answered for ``still`` of every ``seconds``, and then what came, also if its caller gave up."""
+    began, on_their_way = time.monotonic(), set[asyncio.Task[web.Response]]()
+
+    async def later(call: Call, forward: Forward) -> web.Response:
+        await asyncio.sleep(max(0.0, still - (time.monotonic() - began) % seconds))
+        return await forward(call.body)
+
+    async def held(call: Call, forward: Forward) -> web.Response:
+        on_their_way.add(task := asyncio.create_task(later(call, forward)))
+        task.add_done_callback(on_their_way.discard)
+        return await asyncio.shield(task)
+
+    return held
+
+
+class Pushed:
+    """Counts how often each message was pushed to each connection, by the path of the connection and its id."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[str, str]] = Counter()
+
+    def __call__(self, action: str, body: bytes, taken: web.Response) -> None:
+        if taken.status == 200 and body:
+            self.pairs.update((action, item["messageId"]) for item in json.loads(body).get("items", ()))
 
 
 class KillsWriters:

@@ -1,4 +1,4 @@
-"""Scenarios in which push_live is killed, and in which the whole stage fails, including its services."""
+"""Scenarios in which push_live is killed or waits, and in which the whole stage fails, including its services."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 from faults.harness.chat_load import READ_PATIENCE, Load
 from faults.harness.harness import WATCHERS, Harness
 from faults.harness.ledger import Row
+from faults.harness.outages import connections_fault
 from faults.harness.stage_template import write_template
+from faults.proxies.proxy_faults import standing_still
 from faults.proxies.socket_owner import kill_worker
 from loadtest.client.stage_process import SeparateStage
 
@@ -16,6 +18,7 @@ BETWEEN_KILLS = 1000
 """Events."""
 PUSH_KILLS = 5
 KILLED_WITHIN_SECONDS = 60
+STALLED_SECONDS = 30
 
 
 def push_killed(harness: Harness) -> Row:
@@ -30,6 +33,13 @@ def push_killed(harness: Harness) -> Row:
             run.wait(3 if found else 0.2)  # the stage starts a worker with the next live copy
         run.expect(killed >= PUSH_KILLS, f"only {killed} workers were killed")
         return run.finish(f"{killed} kills")
+
+
+def push_stalled(harness: Harness) -> Row:
+    """@connections answers nothing for 2 of every 3 s, for 30 s."""
+    with harness.scenario("push-stalled", watchers=WATCHERS, rate=50) as run:
+        run.load_through(connections_fault(harness.services, standing_still()), STALLED_SECONDS)
+        return run.finish()
 
 
 def stage_killed(harness: Harness) -> Row:

@@ -39,7 +39,8 @@ from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS
 from headrace.features.ski import people as ski
 from headrace.features.ski.stream import SKI
-from headrace.live.connections import connection_row, subscription_row
+from headrace.live.connections import subscription_row
+from headrace.live.dynamodb import Connections
 from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
@@ -243,7 +244,7 @@ def fill(world: World) -> dict[str, Item]:
     world.invitations.block(ANN, "carl", iso(NOW))
     for user in (ANN, "bob"):
         connections = DynamoTable(world.dynamodb, "EConnections", "connections")
-        connections.put(connection_row(f"c-{user[:3]}", caller(user), NOW))
+        Connections(connections, world.clock).open(f"c-{user[:3]}", caller(user))
         connections.put(subscription_row("kitchen~4", f"c-{user[:3]}", caller(user), NOW // 1_000_000, None))
 
         mine = found[f"{user} writes"] = world.store(

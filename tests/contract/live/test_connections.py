@@ -56,24 +56,6 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, F
         )
 
 
-def test_a_connection_has_its_user_and_expires_soon_after_api_gateways_limit(
-    parts: tuple[Connections, Rows, FixedClock],
-) -> None:
-    connections, rows, _ = parts
-
-    connections.open("c-1", ALICE)
-
-    (row,) = rows()
-    assert row.pop("expiresAt") - NOW - CONNECTION_SECONDS in range(1, 3600)
-    assert row == {
-        "roomId": connection_room("c-1"),
-        "connectionId": "c-1",
-        "userId": "alice",
-        "connectedAt": NOW,
-        "tokenExpiresAt": NOW + 3600,
-    }
-
-
 def test_closing_removes_one_connection_from_all_its_rooms(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
@@ -91,19 +73,6 @@ def test_closing_removes_one_connection_from_all_its_rooms(
 
     assert {row["roomId"] for row in rows()} == {connection_room("c-2"), "room-1"}
     assert {row["connectionId"] for row in rows()} == {"c-2"}
-
-
-def test_the_connections_of_a_user_are_found_with_their_rooms(parts: tuple[Connections, Rows, FixedClock]) -> None:
-    connections, _, _ = parts
-    for connection in ("c-1", "c-2"):
-        connections.open(connection, ALICE)
-    connections.open("c-3", BOB)
-    for room in ("kitchen", "hall"):
-        connections.subscribe({room: None}, "c-1", ALICE, NOW)
-    connections.subscribe({"kitchen": None}, "c-3", BOB, NOW)
-
-    assert connections.rooms_of_user("alice") == {"c-1": {"kitchen", "hall"}, "c-2": set()}
-    assert connections.rooms_of_user("nobody") == {}
 
 
 BOB = Caller("bob", "Bob", frozenset({"chat:read"}), NOW + 3600)
@@ -177,19 +146,6 @@ def test_the_followers_of_a_room_are_listed_by_user_until_their_connections_must
     assert connections.followers("kitchen", 10) == ({}, False)
 
 
-def test_unsubscribing_removes_only_these_connections_of_the_room(parts: tuple[Connections, Rows, FixedClock]) -> None:
-    connections, rows, _ = parts
-    for number in range(40):
-        connections.subscribe({"kitchen": None}, f"c-{number}", ALICE, NOW)
-    connections.subscribe({"hall": None}, "c-1", ALICE, NOW)
-
-    connections.unsubscribe("kitchen", [f"c-{number}" for number in range(35)] + ["c-1", "never"])
-    connections.unsubscribe("kitchen", [])
-
-    left = {(row["roomId"], row["connectionId"]) for row in rows()}
-    assert left == {*(("kitchen", f"c-{number}") for number in range(35, 40)), ("hall", "c-1")}
-
-
 def test_a_users_connections_are_listed_until_they_expire(parts: tuple[Connections, Rows, FixedClock]) -> None:
     """Rows that TTL has not deleted yet do not count for ever."""
     connections, _, clock = parts
@@ -205,16 +161,3 @@ def test_a_users_connections_are_listed_until_they_expire(parts: tuple[Connectio
     assert connections.of_user("carol") == connections.of_user("bob", "hall") == set()
     clock.advance(CONNECTION_SECONDS + GRACE_SECONDS)
     assert connections.of_user("alice") == connections.of_user("alice", "kitchen") == set()
-
-
-def test_expired_rows_count_as_subscribers_only_if_they_could_hide_one(
-    parts: tuple[Connections, Rows, FixedClock],
-) -> None:
-    connections, _, clock = parts
-    for number in range(5):
-        connections.subscribe({"kitchen": None}, f"c-{number}", ALICE, NOW)
-    clock.advance(CONNECTION_SECONDS * 2)
-
-    assert not connections.has_subscriptions("kitchen")
-    connections.subscribe({"kitchen": None}, "d", Caller("a", "A", frozenset(), NOW * 2), clock.now() // 1_000_000)
-    assert connections.has_subscriptions("kitchen")

@@ -22,7 +22,6 @@ from headrace.storage.ports import Table
 from headrace.storage.reading import Query, RangeQuery
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import Room
-from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
 THROTTLED = refusal("ProvisionedThroughputExceededException")
@@ -36,16 +35,6 @@ ADAPTERS: dict[str, Callable[[Any], object]] = {
     "rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get("kitchen"),
     "several rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get_many(["kitchen"]),
     "memberships": lambda dynamodb: DynamoMemberships(dynamodb, "Memberships").get("alice", "kitchen"),
-}
-CONNECTION_CALLS: dict[str, Callable[[Connections], object]] = {
-    "open": lambda connections: connections.open("c-1", ALICE),
-    "close": lambda connections: connections.close("c-1"),
-    "subscribe": lambda connections: connections.subscribe({"kitchen": None}, "c-1", ALICE, 0),
-    "unsubscribe": lambda connections: connections.unsubscribe("kitchen", ["c-1"]),
-    "unsubscribe_user": lambda connections: connections.unsubscribe_user("kitchen", "alice"),
-    "members_only": lambda connections: connections.members_only("kitchen"),
-    "subscriptions": lambda connections: connections.subscriptions("kitchen"),
-    "has_subscriptions": lambda connections: connections.has_subscriptions("kitchen"),
 }
 
 
@@ -64,20 +53,9 @@ def played(play: Play) -> AwsClient:
     return dynamodb
 
 
-def connections_of(dynamodb: AwsClient) -> Connections:
-    return Connections(DynamoTable(dynamodb, "Connections", "connections"), FixedClock(0))
-
-
-@pytest.mark.parametrize("call", CONNECTION_CALLS.values(), ids=CONNECTION_CALLS)
-def test_throttled_calls_on_the_connections_table_are_throttled(call: Callable[[Connections], object]) -> None:
-    connections = connections_of(played(lambda _: THROTTLED))
-
-    with pytest.raises(StoreThrottled, match="connections are asked for too often"):
-        call(connections)
-
-
 def test_connections_that_were_not_deleted_are_throttled() -> None:
-    connections = connections_of(played(lambda call: (200, {"UnprocessedItems": call["RequestItems"]})))
+    unprocessed = played(lambda call: (200, {"UnprocessedItems": call["RequestItems"]}))
+    connections = Connections(DynamoTable(unprocessed, "Connections", "connections"))
 
     with pytest.raises(StoreThrottled):
         connections.unsubscribe("kitchen", ["c-1"])

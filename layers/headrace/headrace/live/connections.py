@@ -65,13 +65,6 @@ def connection_room(connection_id: str) -> str:
     return f"#connection#{connection_id}"
 
 
-def connection_row(connection_id: str, caller: Caller, now: int) -> dict[str, Any]:
-    """The row of a connection that opens at ``now`` (microseconds)."""
-    connected_at = now // SECOND
-    row = subscription_row(connection_room(connection_id), connection_id, caller, connected_at, None)
-    return {**row, "connectedAt": connected_at}
-
-
 def subscription_row(
     room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None
 ) -> dict[str, Any]:
@@ -89,11 +82,6 @@ def subscription_row(
 def is_open(row: Mapping[str, Any], now: int) -> bool:
     """Whether the row's connection may be open at ``now`` (microseconds); TTL may delete expired rows days later."""
     return bool(row["expiresAt"] > now // SECOND)
-
-
-def needs_renewal(row: Mapping[str, Any], now: int) -> bool:
-    """Whether the stored token has expired, or expires within 5 minutes, so that its renewal must be looked up."""
-    return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND + WARNING_SECONDS
 
 
 def unexpired(rows: Iterable[Mapping[str, Any]], renewed: Mapping[str, int], now: int) -> list[Subscription]:

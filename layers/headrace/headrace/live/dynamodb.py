@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
 from headrace.core.items import Item
-from headrace.core.times import Clock, SystemClock
+from headrace.core.times import SECOND, Clock, SystemClock
 from headrace.live.connections import (
     CHECKED_ROWS,
+    WARNING_SECONDS,
     KeptRows,
     Subscription,
     TokenExpiries,
     connection_room,
-    connection_row,
     is_open,
-    needs_renewal,
     subscription_row,
     unexpired,
 )
@@ -39,7 +38,9 @@ class Connections:
 
     def open(self, connection_id: str, caller: Caller) -> None:
         """Store a connection. Its row expires after the longest time that a connection can last."""
-        self._table.put(connection_row(connection_id, caller, self._clock.now()))
+        connected_at = self._clock.now() // SECOND
+        row = subscription_row(connection_room(connection_id), connection_id, caller, connected_at, None)
+        self._table.put(row | {"connectedAt": connected_at})
 
     def close(self, connection_id: str, rooms: Iterable[str] | None = None) -> int:
         """Delete a connection and its subscriptions to ``rooms``; returns the number of rows. May be called again.
@@ -138,8 +139,10 @@ class Connections:
         """
         now = self._clock.now()
         rows = self._kept.get(room_id, mark, now, self._rows)
-        renewed = self._renewed.get_many([row["connectionId"] for row in rows if needs_renewal(row, now)])
-        return unexpired(rows, renewed, now)
+        # A token that has expired, or expires soon, may have been renewed.
+        soon = now // SECOND + WARNING_SECONDS
+        old = [row["connectionId"] for row in rows if is_open(row, now) and row["tokenExpiresAt"] <= soon]
+        return unexpired(rows, self._renewed.get_many(old), now)
 
     def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
         """The connections of each user in a room, and whether there may be more than these; may lag by a moment.
