@@ -45,7 +45,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 AROUND = "localstage loadtest bench tools ops rehearsal faults clients"
 BUDGETS = {"layers": 27_000, "layers/headrace/headrace/bootstrap": 500, AROUND: 38_000, "tests": 57_000}
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes."""
-EXCESS = 5_444
+EXCESS = 5_438
 """The lines that are beyond their budgets, together. This number may only fall."""
 
 PRODUCTS = {
