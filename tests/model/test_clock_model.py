@@ -16,6 +16,7 @@ from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.core.times import MINUTE, SECOND, iso, micros_of
 from headrace.runtime.observability import Meter
+from headrace.streams.chat.messages import check as storing
 from headrace.streams.chat.messages import gate
 from tests.model.running import ASKED, settings_of
 from tests.worlds.chat_world import ChatWorld
@@ -173,7 +174,8 @@ def test_the_model_finds_a_message_that_keeps_the_time_of_its_sender(
     steps: list[Action], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check(steps)
-    monkeypatch.setattr(gate, "time_in_room", lambda _intervals, timestamp: timestamp)
+    for module in (gate, storing):
+        monkeypatch.setattr(module, "time_in_room", lambda _intervals, timestamp: timestamp)
 
     with pytest.raises(AssertionError):
         check(steps)

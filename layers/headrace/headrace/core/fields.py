@@ -295,7 +295,7 @@ def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldEr
         for part in problem["loc"]:
             if (field := fields.get(str(part))) is not None:  # other parts are places in lists, and kinds
                 inner, allowed = _model_in(field.annotation), field.description
-                fields = {} if inner is None else _fields(inner)
+                fields = fields if inner is None else _fields(inner)
         if problem["type"] == "extra_forbidden":
             allowed = ", ".join(fields)
         got = None if is_absent else echo(problem["input"])
