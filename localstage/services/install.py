@@ -148,12 +148,12 @@ async def run(
         env=environment,
         cwd=folder,
         start_new_session=True,
-        stdin=asyncio.subprocess.PIPE,
+        stdin=asyncio.subprocess.PIPE if answer else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        output, _ = await process.communicate(answer)
+        output, _ = await process.communicate(answer or None)
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # its children too, such as those of compileall
