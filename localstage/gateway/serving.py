@@ -207,7 +207,7 @@ async def made_file_response(folder: Awaitable[Path], name: str, request: web.Ba
 def foreign_response(request: web.BaseRequest) -> web.Response | None:
     """Return a 403 for a request of a page of another origin (:mod:`localstage.core.own_machine`), else ``None``.
 
-    It is a sentence for whoever followed a link, and JSON for programs.
+    A person who followed a link gets a sentence, and a program gets JSON.
     """
     get = request.headers.get
     reason = refusal(get("Host"), get("Origin"), get("Sec-Fetch-Site"))

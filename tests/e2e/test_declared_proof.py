@@ -69,7 +69,7 @@ class Sending(Unmeasured, DeclaredWork):
         assert {name: window.get(name) for name in whole} == whole
 
     def check_the_checks(self, target: Target) -> None:
-        """An event that nobody expects is noticed."""
+        """An event that was not sent is noticed."""
         with closing(target.http("analyst", *ANALYST)) as api:
             queries = DeclaredQueries(api, Totals(self._stream, self.all_accepted[1:]), patience=0)
             assert queries.run_histories().unexpected == 1

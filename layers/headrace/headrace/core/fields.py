@@ -285,13 +285,13 @@ def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldEr
 
     The context of a PydanticCustomError may override ``allowed``; with ``got: None`` no value is shown.
     """
-    details = []
+    details, top = [], _fields(model)
     for problem in error.errors(include_url=False):
         context = problem.get("ctx", {})
         name = str(echo(_path(problem["loc"])) or "event")
         is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
-        fields, allowed = _fields(model), None if problem["loc"] else "a JSON object"
+        fields, allowed = top, None if problem["loc"] else "a JSON object"
         for part in problem["loc"]:
             if (field := fields.get(str(part))) is not None:  # other parts are places in lists, and kinds
                 inner, allowed = _model_in(field.annotation), field.description

@@ -68,12 +68,12 @@ class Acceptor:
         now = self.clock.now()
         is_trusted = caller.has(EVENTS_WRITE)
         sender = SenderContext(caller.subject, caller.username, is_trusted, now, caller.address, self.hash_address)
-        results: list[Result] = []
+        results, accept = list[Result](), stream.accept
         # Events with equal keys are one event: it is published once, and all of them have its result.
         unique: dict[Key, tuple[ValidatedEvent, Result]] = {}
         for raw in raws[:passed]:
             try:
-                event = stream.accept(raw, sender)
+                event = accept(raw, sender)
             except InvalidEvent as invalid:
                 results.append(Result(_sent_id(stream, raw), error=invalid))
             else:
