@@ -40,8 +40,8 @@ BENCHES = {
     "declared": "analytics.declared",
     "cold": "cold",
 }
-"""Modules of this package with arguments, by the name of the benchmark. Sizes are such that all take about ten minutes
-together."""
+"""Modules of this package with arguments, by the name of the benchmark. Sizes are such that all take about twenty
+minutes together, and ``hops`` half of it."""
 LIMIT = 900.0
 """Seconds that a benchmark may take."""
 COMMITTED = ROOT / "bench" / "ratios.json"
