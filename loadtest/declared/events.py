@@ -90,7 +90,7 @@ class Maker:
         values = {"event_id": f"{self._name}-{next(self._numbers)}", "timestamp": times.iso(at)}
         values[stream.key] = f"{stream.key}-{self._name}-{chance.randrange(KEYS)}"
         if stream.user:
-            values[stream.user] = f"user-{self._name}-{chance.randrange(USERS)}"
+            values[stream.user] = f"user-{self._name}-{chance.randrange(USERS):03}"  # of one length: none begins another
         for _ in range(TRIES):
             sent = chance.choice(self._samples).model_copy(update=values)
             event = sent.model_copy(update=dict(stream.derive(sent))) if stream.derive else sent
