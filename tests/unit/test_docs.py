@@ -30,7 +30,7 @@ ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInt
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
 ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load"}
 ELSEWHERE |= {"CloudWatchReadOnlyAccess", "GetMetricData", "ListMetrics", "TraceSummaries", "public.ecr.aws"}
-ELSEWHERE |= {"FilteredOutEventCount", "StateUpdate"}
+ELSEWHERE |= {"FilteredOutEventCount", "StateUpdate", "FieldSelectors", "StartsWith", "NotStartsWith", "eventCategory"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters and schemas that a release has removed."""
 
