@@ -89,8 +89,8 @@ class Maker:
         stream, chance = self._stream, self._chance
         values = {"event_id": f"{self._name}-{next(self._numbers)}", "timestamp": times.iso(at)}
         values[stream.key] = f"{stream.key}-{self._name}-{chance.randrange(KEYS)}"
-        if stream.user:
-            values[stream.user] = f"user-{self._name}-{chance.randrange(USERS):03}"  # of one length: none begins another
+        if stream.user:  # ids of one length: none begins another
+            values[stream.user] = f"user-{self._name}-{chance.randrange(USERS):03}"
         for _ in range(TRIES):
             sent = chance.choice(self._samples).model_copy(update=values)
             event = sent.model_copy(update=dict(stream.derive(sent))) if stream.derive else sent
