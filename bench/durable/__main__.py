@@ -2,8 +2,7 @@
 
 Starts its own stage. Single messages, rides and clicks are sent at a steady rate, each kind alone, and some are looked
 for until they can be read. Then messages are sent again while clicks wait to be stored: they are put into the queue of
-their stream at once, as an import does. The peer of messages beside that backlog are messages without one. With
-``--into chat`` the clicks wait in the queue of messages, as they did when all streams shared their queues.
+their stream at once, as an import does. The peer of messages beside that backlog are messages without one.
 """
 
 from __future__ import annotations
@@ -31,17 +30,14 @@ from localstage.client.http_api import HttpApi
 STATE = ROOT / ".local" / "bench-durable"
 RATE = 50.0
 BACKLOG, BATCH = 200_000, 10
+CLICKS = persist_queue(ADS.name, 0)
 BESIDE = "message beside clicks that wait"
 PERCENTILES = {50: "durable p50, ms", 99: "durable p99, ms"}
 SAMPLE_SECONDS, LOOK_SECONDS = 0.1, 0.02
 
 
 class DurableStage(Stage):
-    """A stage whose events are read back. The backlog goes into ``queue``."""
-
-    def __init__(self, queue: str) -> None:
-        super().__init__(STATE)
-        self._queue = queue
+    """A stage whose events are read back."""
 
     def start(self) -> None:
         """Start it, and create what events need."""
@@ -93,7 +89,7 @@ class DurableStage(Stage):
         with closing(pika.BlockingConnection(self.broker())) as connection:
             channel = connection.channel()
             for body in records(word):
-                channel.basic_publish(PERSIST_EXCHANGE, self._queue, body, properties)
+                channel.basic_publish(PERSIST_EXCHANGE, CLICKS, body, properties)
 
 
 def records(word: str) -> Iterator[bytes]:
@@ -109,9 +105,8 @@ def records(word: str) -> Iterator[bytes]:
         yield Envelope(ADS.name, word, times.iso(now), events).encode()
 
 
-def main(rounds: int, seconds: float, into: str) -> list[Series]:
-    queue, left = persist_queue(into, 0), list[int]()
-    stage = DurableStage(queue)
+def main(rounds: int, seconds: float) -> list[Series]:
+    stage, left = DurableStage(STATE), list[int]()
     with started(stage):
         for kind in ("message", "ride", "click"):
             stage.latencies(kind, 2.0)  # functions start cold
@@ -120,8 +115,8 @@ def main(rounds: int, seconds: float, into: str) -> list[Series]:
                 stage.measure(kind, kind, seconds)
             stage.put_clicks(f"backlog-{number}")
             stage.measure("message", BESIDE, seconds)
-            left.append(stage.waiting(queue) * BATCH)
-            while stage.waiting(queue):
+            left.append(stage.waiting(CLICKS) * BATCH)
+            while stage.waiting(CLICKS):
                 time.sleep(1.0)
     print(f"Medians of {rounds} rounds of {seconds:g} s for each kind, {RATE:g} single events/s.\n")
     head("event", *PERCENTILES.values())
@@ -135,4 +130,4 @@ def main(rounds: int, seconds: float, into: str) -> list[Series]:
 
 
 if __name__ == "__main__":
-    command(__doc__, main, 3, seconds=10.0, into="ads")
+    command(__doc__, main, 3, seconds=10.0)

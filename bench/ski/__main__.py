@@ -1,4 +1,4 @@
-"""Measures rides of 32 to 256 clients on five stages: ``python -m bench.ski [--only 'no table,rows added up']``.
+"""Measures rides of 32 to 256 clients on five stages: ``python -m bench.ski``.
 
 These are the configurations of a published ski server. One has no table: rides are accepted and consumed, and nothing
 is stored. Two have one and two environments of receive_http, which receives the rides. In the last two, as many as the
@@ -155,9 +155,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 """Each stage by its name, with the arguments of :class:`Configuration`."""
 
 
-def main(rounds: int, seconds: float, clients: str, only: str) -> list[Series]:
-    names = only.split(",") if only else CONFIGURATIONS
-    stages = [Configuration(name, **CONFIGURATIONS[name]) for name in names]
+def main(rounds: int, seconds: float, clients: str) -> list[Series]:
+    stages = [Configuration(name, **given) for name, given in CONFIGURATIONS.items()]
     counts = [int(each) for each in clients.split(",")]
     with started(*stages):
         for stage in stages:  # warm up
@@ -178,4 +177,4 @@ def main(rounds: int, seconds: float, clients: str, only: str) -> list[Series]:
 
 
 if __name__ == "__main__":
-    command(__doc__, main, 3, seconds=4.0, clients="32,64,128,256", only="")
+    command(__doc__, main, 3, seconds=4.0, clients="32,64,128,256")

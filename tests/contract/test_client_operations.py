@@ -144,20 +144,16 @@ async def test_each_value_of_a_list_is_a_parameter_and_a_flag_is_a_word(server: 
     assert server.queries == ["resort=1&resort=2", "bodies=true"]
 
 
-async def test_pages_since_a_position_keep_it(server: Server) -> None:
-    server.answers = [(200, page(["b"], "c1"), {}), (200, page(["a"]), {})]
+@pytest.mark.parametrize(
+    ("asked", "then"),
+    [({"since": "p1"}, {"since": "p1", "before": "older"}), ({"after": "c0"}, {"cursor": "newer"})],
+)
+async def test_pages_since_a_position_keep_it_and_those_after_one_go_on_to_newer_items(
+    server: Server, asked: dict[str, str], then: dict[str, str]
+) -> None:
+    server.answers = [(200, {**page(["b", "a"], "older"), "previous": "newer"}, {}), (200, page(["c"]), {})]
     async with AsyncHeadrace(server.url, "h.p.s") as client:
-        found = [each async for each in client.items(client.list_messages, "lobby", since="p1")]
-
-    assert found == ["b", "a"]
-    assert [query for _, _, query, _ in server.asked] == [{"since": "p1"}, {"since": "p1", "before": "c1"}]
-
-
-async def test_pages_after_a_position_go_on_to_newer_items(server: Server) -> None:
-    newer = {**page(["b", "a"], "older"), "previous": "newer"}
-    server.answers = [(200, newer, {}), (200, page(["c"]), {})]
-    async with AsyncHeadrace(server.url, "h.p.s") as client:
-        found = [each async for each in client.items(client.list_messages, "lobby", after="c0")]
+        found = [str(each) async for each in client.items(client.list_messages, "lobby", **asked)]
 
     assert found == ["b", "a", "c"]
-    assert [query for _, _, query, _ in server.asked] == [{"after": "c0"}, {"cursor": "newer"}]
+    assert [query for _, _, query, _ in server.asked] == [asked, then]

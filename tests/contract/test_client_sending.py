@@ -16,6 +16,7 @@ from aiohttp.test_utils import TestServer
 from headrace_client import (
     ConnectionSettings,
     Headrace,
+    Rooms,
     Sender,
     SendSettings,
     Unreachable,
@@ -38,6 +39,8 @@ class Server:
 
     def __init__(self) -> None:
         self.script: list[Any] = []
+        self.passes = asyncio.Event()
+        self.passes.set()
         self.asked: list[tuple[str, list[dict[str, Any]]]] = []
         self.http_url = self.websocket_url = ""
 
@@ -52,8 +55,9 @@ class Server:
         ]
 
     async def post(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        results = self.results(f"POST {request.path}", body.get("events", [body]))
+        events = (await request.json())["events"]
+        await self.passes.wait()
+        results = self.results(f"POST {request.path}", events)
         if results == DROP:
             assert request.transport is not None
             request.transport.abort()
@@ -88,7 +92,6 @@ async def server() -> AsyncIterator[Server]:
     made = Server()
     app = web.Application()
     app.router.add_post("/messages/batch", made.post)
-    app.router.add_post("/rooms/{roomId}/messages", made.post)
     app.router.add_get("/dev", made.frames)
     async with TestServer(app) as running:
         made.http_url = str(running.make_url(""))
@@ -107,15 +110,6 @@ def messages(count: int) -> list[dict[str, Any]]:
     return [{"roomId": "kitchen", "message": f"n{number}"} for number in range(count)]
 
 
-@pytest.mark.parametrize("room_id", ["r/members/dave", "r?", ".", ".."])
-async def test_a_room_id_that_could_split_a_path_is_sent_in_the_body(server: Server, room_id: str) -> None:
-    """The server refuses it there by name; in a path it could act on another room."""
-    async with over_http(server.http_url, lambda: "h.p.s", FAST_SENDING) as sender:
-        await sender.send([{"roomId": room_id, "message": "hello"}])
-
-    assert [way for way, _ in server.asked] == ["POST /messages/batch"]
-
-
 async def test_a_message_may_have_a_field_with_the_name_of_a_frames_field(sender: Sender) -> None:
     async with sender:
         (sent,) = await sender.send([{**messages(1)[0], "action": "ping", "requestId": "mine"}])
@@ -123,9 +117,7 @@ async def test_a_message_may_have_a_field_with_the_name_of_a_frames_field(sender
     assert sent.is_accepted
 
 
-async def test_a_message_and_several_have_own_requests_and_are_retried_unchanged(
-    sender: Sender, server: Server
-) -> None:
+async def test_a_message_and_several_are_sent_again_unchanged(sender: Sender, server: Server) -> None:
     server.script = [0, THROTTLED, DROP, 1, 1, THROTTLED, DROP]
     async with sender:
         (sent,) = await sender.send(messages(1))
@@ -133,7 +125,7 @@ async def test_a_message_and_several_have_own_requests_and_are_retried_unchanged
 
     assert all(each.is_accepted for each in [sent, *more])
     assert [events for _, events in server.asked[:4]] == [[sent.event]] * 4
-    assert {way for way, _ in server.asked[:4]} <= {"POST /rooms/kitchen/messages", "sendMessage"}
+    assert {way for way, _ in server.asked[:4]} <= {"POST /messages/batch", "sendMessage"}
     assert [events for _, events in server.asked[4:5]] == [[each.event for each in more]]
     assert [events for _, events in server.asked[5:]] == [[each.event for each in more[1:]]] * 3
 
@@ -172,6 +164,33 @@ async def test_calls_share_frames_within_the_limit(server: Server) -> None:
 
     assert len(server.asked) == 3
     assert all(len(json.dumps(events)) < 32_000 for _, events in server.asked)
+
+
+async def test_what_tasks_say_in_rooms_shares_frames_and_each_is_answered_also_when_they_close(server: Server) -> None:
+    bad = {"error": {"code": "invalid_event", "message": "no"}}
+    server.script = [[{"lane": "main"}, bad, {"lane": "retry"}]]
+    async with Rooms(server.websocket_url, "h.p.s", settings=FAST) as rooms:
+        says = (rooms.send("kitchen", f"n{number}", messageId=f"m{number}") for number in range(3))
+        first, wrong, last = list[Any](await asyncio.gather(*says, return_exceptions=True))
+        assert len(server.asked) == 1
+        waiting = [asyncio.create_task(rooms.send("kitchen", "hello")) for _ in range(3)]
+        await asyncio.sleep(0)
+    closed: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert [(each["messageId"], each["lane"]) for each in (first, last)] == [("m0", "main"), ("m2", "retry")]
+    assert [each.code for each in (wrong, *closed)] == ["invalid_event", *["closed"] * 3]
+
+
+async def test_what_threads_send_while_a_request_is_out_goes_together_in_the_next(server: Server) -> None:
+    server.passes.clear()
+    with ThreadPoolExecutor(8) as pool, Headrace(server.http_url, "h.p.s", FAST_SENDING) as client:
+        sent = [asyncio.wrap_future(pool.submit(client.send, messages(1))) for _ in range(8)]
+        while len(client._inner._senders["messages"]._loop._calls) < 8:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        server.passes.set()
+        await asyncio.gather(*sent)
+
+    assert len(server.asked) <= 2
 
 
 async def test_threads_share_a_client_and_are_told_when_it_is_closed(server: Server) -> None:

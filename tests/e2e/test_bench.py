@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from tests.e2e.conftest import ROOT
 
@@ -35,18 +32,3 @@ def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path
 
     assert checked.returncode == 2, checked.stdout  # make's own code for a command that failed
     assert "worse   persist: CPU per item against batch_writer(), without latency" in checked.stdout
-
-
-@pytest.mark.long
-@pytest.mark.timeout(240)
-def test_rides_that_are_dropped_and_those_that_are_added_up_are_measured(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    command = [sys.executable, "-m", "bench.ski", "--rounds", "1", "--seconds", "1", "--clients", "8"]
-    command += ["--only", "no table,rows added up", "--json", str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=220)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = {each["name"]: each["values"] for each in json.loads(path.read_text())}
-    assert found["no table, 8 clients: accepted/s"] > [0]
-    assert found["rows added up, 8 clients: stored/s"] > [0]
-    assert "no table, 8 clients: stored/s" not in found

@@ -96,6 +96,16 @@ async def test_tasks_that_send_one_event_after_the_other_share_every_request() -
     assert script.texts() == [[f"{name}{number}" for name in "abcd"] for number in range(3)]
 
 
+async def test_a_lonely_event_never_waits() -> None:
+    script = Script()
+    sender = script.sender()
+    for _ in range(3):
+        await sender.send(one("hello"))
+        script.now += 0.1
+
+    assert script.slept == []
+
+
 @given(
     st.lists(st.lists(st.lists(st.integers(0, 1000), max_size=12), max_size=3), max_size=5),
     st.lists(st.integers(0, 10) | st.just(Unavailable("no answer")), max_size=8),

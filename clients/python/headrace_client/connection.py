@@ -65,8 +65,8 @@ class Connection:
         token: Token,
         settings: ConnectionSettings,
         *,
-        opened: Callable[[], Awaitable[None]],
-        received: Callable[[Frame], None],
+        opened: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
+        received: Callable[[Frame], object] = lambda _frame: None,
         ended: Callable[[], object] = lambda: None,
         **options: Any,
     ) -> None:

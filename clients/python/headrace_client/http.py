@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote
 
 import aiohttp
 from yarl import URL
@@ -139,25 +138,20 @@ class HttpTransport:
             raise Refused(GATEWAY_CODES.get(status, str(status)), "the file is not taken at its upload address")
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Post one event to ``/rooms/{roomId}/messages``, several to ``/messages/batch``; returns one result for each.
+        """Post messages, as :meth:`batch`."""
+        return await self.batch("/messages/batch", events)
+
+    async def batch(self, path: str, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Post ``events`` to ``path``; returns one result for each.
 
         Raises:
             Refused: a permanent error of the whole request.
             Unavailable: no answer, or 429 or 5xx without a result for each event.
             Unreachable: no connection, and no request was answered yet.
         """
-        if len(events) == 1 and _is_path_segment(events[0].get("roomId")):
-            return await self._results(f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0], 1)
-        return await self.batch("/messages/batch", events)
-
-    async def batch(self, path: str, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Post ``events`` to ``path``; returns one result for each, and raises as :meth:`post`."""
-        return await self._results(path, {"events": [*events]}, len(events))
-
-    async def _results(self, path: str, body: Any, count: int) -> list[dict[str, Any]]:
-        status, retry_after, found = await self.ask("POST", path, body=body)
+        status, retry_after, found = await self.ask("POST", path, body={"events": [*events]})
         results = found.get("results") if isinstance(found, dict) else None
-        if isinstance(results, list) and len(results) == count:
+        if isinstance(results, list) and len(results) == len(events):
             return results
         checked(status, retry_after, found)
         raise Unavailable("an answer without a result for each event")
@@ -209,8 +203,3 @@ def _json(body: bytes) -> Any:
         return json.loads(body)
     except ValueError:
         return None
-
-
-def _is_path_segment(room_id: object) -> bool:
-    """Whether it can be in a path. Other ids are sent in a body, where the answer names what is wrong."""
-    return isinstance(room_id, str) and not {"/", "?"} & set(room_id) and room_id not in ("", ".", "..")

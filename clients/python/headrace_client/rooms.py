@@ -10,11 +10,13 @@ from typing import Any
 
 from .arrivals import Arrivals
 from .channel import Channel
-from .connection import Connection, ConnectionSettings, Frame
+from .connection import ConnectionSettings, Frame
 from .errors import HeadraceError, RateLimited, Refused, Unavailable, error_of
 from .room import Room
+from .sending import Sender
 from .tokens import Token
 from .types import MessageItem
+from .websocket import SocketTransport
 
 ROOMS_PER_FRAME = 20
 
@@ -49,13 +51,15 @@ class Rooms:
         self.channel: Channel | None = None
         """The channel of the user, if it is followed."""
         work: Any = {"opened": self._follow_again, "received": self._receive, "ended": self._end}
-        self.connection = Connection(url, token, self._settings, **work, **options)
+        self.connection = SocketTransport(url, token, self._settings, **work, **options)
+        self._sender = Sender(self.connection)
 
     async def __aenter__(self) -> Rooms:
         await self.connection.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._sender.close()
         await self.connection.close()
 
     def __aiter__(self) -> AsyncIterator[MessageItem]:
@@ -150,14 +154,21 @@ class Rooms:
         return {room_id: bool(found["hasNew"]) for room_id, found in answer["rooms"].items() if "hasNew" in found}
 
     async def send(self, room_id: str, message: str, **fields: Any) -> Frame:
-        """Send a message. With a ``messageId`` and a ``timestamp`` in ``fields`` it can safely be sent again.
+        """Send a message until it is accepted, as :meth:`Sender.send`; returns it with its id, its time and its lane.
 
-        With ``replyTo``, the key of a message in the room, it is a reply.
+        With ``replyTo``, the key of a message in the room, it is a reply. To send it again after an error, give it the
+        same ``messageId`` and ``timestamp`` in ``fields``.
 
         Raises:
-            Refused, Unavailable: see :meth:`Connection.request`.
+            Refused: a permanent error, or the client was closed.
+            Unavailable: it was not accepted in time, or the first connection did not open.
+            HeadraceError: no further connection is made, as :attr:`Connection.refusal` says.
         """
-        return await self.connection.request("sendMessage", roomId=room_id, message=message, **fields)
+        said = [{"roomId": room_id, "message": message, **fields}]
+        (sent,) = await self._sender.send(said, raise_for_errors=False)
+        if sent.error is not None:
+            raise error_of({**sent.error})
+        return {**sent.event, "lane": sent.lane}
 
     async def signal(self, room_id: str, name: str, data: str = "") -> None:
         """Send a signal, such as "typing". It is never stored, and may reach no user; do not send it again.

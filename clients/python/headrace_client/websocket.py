@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from .connection import Connection, ConnectionSettings
+from .connection import Connection
 from .errors import Unavailable
-from .tokens import Token
 
 FRAME_EVENTS = 100
 FRAME_BYTES = 30_000
@@ -20,9 +19,6 @@ class SocketTransport(Connection):
 
     max_events = FRAME_EVENTS
     max_bytes = FRAME_BYTES
-
-    def __init__(self, url: str, token: Token, settings: ConnectionSettings, **options: Any) -> None:
-        super().__init__(url, token, settings, opened=lambda: asyncio.sleep(0), received=lambda _frame: None, **options)
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Send ``events``; returns one result per event, in order.

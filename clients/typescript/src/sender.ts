@@ -32,6 +32,8 @@ interface Queued<E, A> {
   bytes: number;
   /** When it fails; unknown before its first refusal. */
   giveUpAt?: number;
+  /** How many events its request may have, after a larger one was refused. */
+  most?: number;
   resolve(accepted: A): void;
   reject(error: HeadraceError): void;
 }
@@ -114,7 +116,7 @@ export class Sender<E = Event, A = Accepted> {
 
   /** The first events that fit one request. */
   #take(): Queued<E, A>[] {
-    const most = this.pace.most(Date.now());
+    const most = Math.min(this.pace.most(Date.now()), this.#queue[0]?.most ?? Infinity);
     let bytes = 0;
     let count = 0;
     for (const each of this.#queue.slice(0, most)) {
@@ -140,7 +142,7 @@ export class Sender<E = Event, A = Accepted> {
     return false;
   }
 
-  /** Post a batch and resolve what is accepted; returns the error of each event that is not. */
+  /** Post a batch and resolve what is accepted; returns the error of each event that is not, and is not queued again. */
   async #errors(batch: Queued<E, A>[]): Promise<(HeadraceError | undefined)[]> {
     try {
       const bytes = batch.reduce((sum, each) => sum + each.bytes, 0);
@@ -160,7 +162,13 @@ export class Sender<E = Event, A = Accepted> {
         return undefined;
       });
     } catch (error) {
-      return batch.map(() => known(error));
+      const failed = known(error);
+      if (batch.length > 1 && /^(invalid_request|too_large)$/.test(failed.code) && this.#closed === undefined) {
+        batch.forEach((each) => (each.most = batch.length >> 1)); // perhaps because of one event, which then is alone
+        this.#queue.unshift(...batch);
+        return [];
+      }
+      return batch.map(() => failed);
     }
   }
 }

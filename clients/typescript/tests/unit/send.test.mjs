@@ -65,6 +65,37 @@ test("only the refused messages of a batch are sent again", async () => {
   assert.deepEqual(requests.map(({ events }) => events.map((each) => each.messageId)), [["a", "b", "c"], ["b"]]);
 });
 
+test("a message for which a whole request is refused harms no other, and their order stays", async () => {
+  const taken = [];
+  const fetch = async (_, { body }) => {
+    const { events } = JSON.parse(body);
+    if (events.some(({ message }) => message === "bad")) {
+      return new Response(JSON.stringify({ error: { code: "invalid_request", message: "no JSON" } }), { status: 400 });
+    }
+    taken.push(...events.map(({ message }) => message));
+    return new Response(JSON.stringify(accepted(events)), { status: 202 });
+  };
+  const client = new FakeServer().client({ fetch });
+  const texts = Array.from({ length: 20 }, (_, n) => (n === 7 ? "bad" : `n${n}`));
+  const sending = Promise.allSettled(texts.map((text) => client.send("lobby", text)));
+  await pass(5_000, 100);
+  const refused = (await sending).flatMap(({ reason }, n) => (reason === undefined ? [] : [[n, reason.code]]));
+  assert.deepEqual(refused, [[7, "invalid_request"]]);
+  assert.deepEqual(taken, texts.filter((text) => text !== "bad"));
+});
+
+test("closing a client answers those whose message is out, and those who wait for that", async () => {
+  const server = new FakeServer();
+  server.answers.sendBatch = () => undefined;
+  const client = server.client();
+  await Promise.all([client.connect(), pass(100)]);
+  const sent = [client.send("lobby", "out")];
+  await pass(100);
+  sent.push(client.send("lobby", "waits"), client.send("lobby", "waits too"));
+  client.close();
+  assert.deepEqual((await Promise.allSettled(sent)).map(({ reason }) => reason?.code), Array(3).fill("closed"));
+});
+
 const behind = [429, { error: { code: "rate_limited", message: "the stage is behind", details: [], retryAfter: 3 } }];
 
 test("a refusal for a time is waited for, however often it comes", async () => {

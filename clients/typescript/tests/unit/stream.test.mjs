@@ -18,7 +18,7 @@ function doorsOf(...answers) {
   const fetch = async (url, init) => {
     const events = JSON.parse(init.body ?? "{}").events ?? [];
     requests.push({ path: url.replace("http://fake/streams", ""), events });
-    const [status, body] = answers.shift() ?? [202, { results: events.map(accepted) }];
+    const [status, body] = (await answers.shift()) ?? [202, { results: events.map(accepted) }];
     return new Response(JSON.stringify(body), { status });
   };
   const client = new FakeServer().client({ fetch });
@@ -45,6 +45,19 @@ test("events of any number have one result each, in their order, from requests o
   assert.equal(sent[7].event.eventId, "mine");
   assert.equal(new Set(sent.map(({ event }) => event.eventId)).size, 1_200);
   assert.deepEqual(requests.map(({ events }) => events.length), [500, 500, 200]);
+});
+
+test("all who send to a stream share its requests: what they send while one is out goes together in the next", async () => {
+  const held = Promise.withResolvers();
+  const { client, requests } = doorsOf(held.promise);
+  const send = (door) => client.stream("doors").send({ door });
+  const sent = [send("a")];
+  await pass(0);
+  sent.push(...["b", "c", "d"].map(send));
+  held.resolve();
+  await pass(1_000);
+  assert.deepEqual((await Promise.all(sent)).map(({ door }) => door), ["a", "b", "c", "d"]);
+  assert.deepEqual(requests.map(({ events }) => events.map(({ door }) => door)), [["a"], ["b", "c", "d"]]);
 });
 
 test("a wrong event has its error, and only those that were refused for a time are sent again", async () => {
