@@ -16,13 +16,11 @@ from urllib.parse import quote
 from headrace_client.sending import uuid7
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError, HttpError
-from localstage.client.http_api import HttpApi
+from localstage.client.http_api import REPEATING, HttpApi
 
 PAUSE = 0.1
 """Seconds between two changes of a user."""
 STORED_WITHIN = 30.0
-GIVE_UP = 150.0
-"""Seconds after which a change that is refused counts as a problem."""
 
 
 class Changers(ABC):
@@ -67,7 +65,7 @@ class Changers(ABC):
         """Stop, and wait until each change that was sent is accepted."""
         self._stopping.set()
         for thread in self._threads:
-            thread.join(GIVE_UP + 30)
+            thread.join(REPEATING.retry_timeout + 30)
 
     def note(self) -> str:
         """Compare what the messages show with what was accepted, once nothing is in a lane."""
@@ -104,10 +102,4 @@ class Changers(ABC):
     def _send(self, api: HttpApi, method: str, path: str, body: Mapping[str, Any]) -> str:
         """Send a change until it is accepted, as one change; its time."""
         body = {**body, "changeId": uuid7(datetime.now(UTC), random.getrandbits(74))}
-        deadline = time.monotonic() + GIVE_UP
-        while True:
-            try:
-                return str(api.change(method, f"{self._path}/{path}", body)["timestamp"])
-            except HttpError as error:
-                if not error.retryable or time.monotonic() > deadline:
-                    raise
+        return str(api.change(method, f"{self._path}/{path}", body)["timestamp"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -69,6 +70,21 @@ class QueueContents:
         if self.depths.moving or self.depths.parking:
             found.append(f"not drained: {self.depths}")
         return found
+
+
+def wrong_at_watchers(counts: Mapping[str, int], wanted: int, most_again: float = math.inf) -> list[str]:
+    """What is wrong with the counts of watchers, for whom ``wanted`` deliveries were accepted.
+
+    ``most_again`` is the share of the deliveries that may be pushed, and fetched, once more.
+    """
+    once = counts["pushed"] - counts["pushedAgain"]
+    judged = {
+        f"{counts['missing']} messages are missing at the watchers after the next frame": counts["missing"] > 0,
+        f"{counts['repeated']} messages came to a watcher twice": counts["repeated"] > 0,
+        f"{counts['pushed']} pushes for {once} deliveries": counts["pushedAgain"] > most_again * once,
+        f"{counts['fetchedAgain']} of {wanted} deliveries fetched again": counts["fetchedAgain"] > most_again * wanted,
+    }
+    return [sentence for sentence, is_wrong in judged.items() if is_wrong]
 
 
 def reconcile(checker: Checker, dead: Sequence[DeadLetter] = ()) -> Row:

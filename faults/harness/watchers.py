@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import closing, suppress
 from typing import Any
 
 from headrace_client import ConnectionSettings, Rooms
@@ -56,12 +57,8 @@ class Watchers:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._work = self._loop.create_task(self._watch())
-        try:
+        with closing(self._loop), suppress(asyncio.CancelledError):
             self._loop.run_until_complete(self._work)
-        except asyncio.CancelledError:
-            pass
-        finally:
-            self._loop.close()
 
     async def _watch(self) -> None:
         await asyncio.gather(*map(self._follow, self._names))

@@ -19,6 +19,8 @@ BETWEEN_KILLS = 1000
 PUSH_KILLS = 5
 KILLED_WITHIN_SECONDS = 60
 STALLED_SECONDS = 30
+MOST_AGAIN = 0.05
+"""The share of deliveries that may be pushed, and fetched, once more while @connections stands still."""
 
 
 def push_killed(harness: Harness) -> Row:
@@ -38,6 +40,7 @@ def push_killed(harness: Harness) -> Row:
 def push_stalled(harness: Harness) -> Row:
     """@connections answers nothing for 2 of every 3 s, for 30 s."""
     with harness.scenario("push-stalled", watchers=WATCHERS, rate=50) as run:
+        run.most_again = MOST_AGAIN
         run.load_through(connections_fault(harness.services, standing_still()), STALLED_SECONDS)
         return run.finish()
 

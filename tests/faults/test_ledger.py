@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from faults.harness.lanes import DeadLetter, Depths
-from faults.harness.ledger import QueueContents, Row, reconcile
+from faults.harness.ledger import QueueContents, Row, reconcile, wrong_at_watchers
+from faults.scenarios.stage import MOST_AGAIN
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 
@@ -70,3 +71,13 @@ def test_an_accepted_event_that_is_expected_to_be_dead_is_no_problem() -> None:
     row = result(dead=(LETTER,), expected_dead={b"id-1": ""})
 
     assert (row.good, row.lost, row.dead) == (True, 0, 1)
+
+
+@pytest.mark.parametrize("count", ["missing", "repeated", "pushedAgain", "fetchedAgain"])
+def test_a_stall_may_lose_nothing_and_repeat_one_delivery_in_twenty(count: str) -> None:
+    most = {"missing": 0, "repeated": 0, "pushed": 1050, "pushedAgain": 50, "fetched": 60, "fetchedAgain": 50}
+    more = {**most, count: most[count] + 1}
+
+    assert wrong_at_watchers(most, 1000, MOST_AGAIN) == []
+    assert len(wrong_at_watchers(more, 1000, MOST_AGAIN)) == 1
+    assert len(wrong_at_watchers(more, 1000)) == (not most[count])

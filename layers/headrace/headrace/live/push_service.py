@@ -51,6 +51,7 @@ PushResult = Literal["sent", "gone", "late", "unsent", "refused"]
 """``gone``: the connection is closed. ``late``: not accepted in time, or throttled too often; it may have been
 delivered. ``unsent``: there was no time for it, or for its next frame. ``refused``: any other answer; the same frame
 would be refused again."""
+SLOW = ("late", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +162,7 @@ class PushService:
             meter.count("SignalsPushed", verdict=result)
             if result == "sent":
                 self._late.pop(connection_id, None)
-            elif result in ("late", "refused"):
-                self._rest(connection_id)
+        self._rest(connection_id for (_, connection_id), result in results.items() if result in SLOW)
         self._forget(results)
 
     def _audiences(self, rooms: Mapping[str, LiveCopy], meter: Meter) -> list[_Audience]:
@@ -234,22 +234,23 @@ class PushService:
         for verdict, number in Counter(results.values()).items():
             meter.count("LivePushed", number, verdict=verdict)
         for subscriber, result in results.items():
-            if result in ("late", "refused", "unsent"):
+            if result in (*SLOW, "unsent"):
                 self._miss(subscriber)
             else:
                 self._missed.pop(subscriber, None)
                 self._late.pop(subscriber[1], None)
-            if result in ("late", "refused") and not _is_overloaded(subscriber[0], served, late):
-                self._rest(subscriber[1])
+        slow = (subscriber for subscriber, result in results.items() if result in SLOW)
+        self._rest(one for room_id, one in slow if not _is_overloaded(room_id, served, late))
 
     def _miss(self, subscriber: Subscriber) -> None:
         if subscriber not in self._missed:
             self._missed[subscriber] = self._clock()
 
-    def _rest(self, connection_id: str) -> None:
-        times, _ = self._late.get(connection_id, (0, 0.0))
-        until = self._clock() + min(LONGEST_REST, FIRST_REST * 2 ** min(times - 1, 16)) if times else 0.0
-        self._late[connection_id] = times + 1, until
+    def _rest(self, connection_ids: Iterable[str]) -> None:
+        for connection_id in set(connection_ids):  # late in several rooms of one batch is late once
+            times, _ = self._late.get(connection_id, (0, 0.0))
+            until = self._clock() + min(LONGEST_REST, FIRST_REST * 2 ** min(times - 1, 16)) if times else 0.0
+            self._late[connection_id] = times + 1, until
 
     def _rests(self, connection_id: str, now: float) -> bool:
         return self._late.get(connection_id, (0, now))[1] > now
