@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from headrace.core import times
+from headrace.core.accepting import Result
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.core.sender import SenderContext
-from headrace.core.stream import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
 from tests.model.base import RECEIVES, Base

@@ -18,7 +18,7 @@ from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.items import Item
 from headrace.core.times import SECOND
-from headrace.live import frames
+from headrace.live import copies
 from headrace.storage.ports import Failure, Table
 from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
@@ -105,7 +105,7 @@ class Follower:
         self._position = first
 
     def receive(self, frame: bytes, limit: int) -> None:
-        copy = frames.parse(frame)
+        copy = copies.parse(frame)
         self.seen |= {item["key"] for item in copy.items.values()}
         if copy.missed:
             self.close_gap(limit)
@@ -146,7 +146,7 @@ class Gaps(RuleBasedStateMachine):
         self.table.put_many(TABLE, [row])
         if push is not None:
             stored_at = self.table.stored[-1].visible_at
-            (frame,) = frames.frames(self.room, [item_of(row)], position(stored_at), missed=missed)
+            (frame,) = copies.frames(self.room, [item_of(row)], position(stored_at), missed=missed)
             self.frames.append((stored_at + round(push * SECOND), frame))
         self.wait(0)
 

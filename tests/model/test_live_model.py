@@ -19,7 +19,7 @@ from headrace.core.errors import BrokerUnavailable, CacheUnavailable, Connection
 from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.delivery import row_writer
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import SubscriberHints
 from headrace.queues.ports import Outgoing
 from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook

@@ -18,7 +18,7 @@ from headrace.core.times import MINUTE, SECOND, iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
 from headrace.features.unread.walks import Walks
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.live.push_service import PushService
 from headrace.live.shares import Shares

@@ -11,7 +11,8 @@ from headrace.api.router import Api, Handler, frame_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.json import encode
 from headrace.core.times import SECOND, iso
-from headrace.live.connections import SubscriberHints, Subscription
+from headrace.live.connections import Subscription
+from headrace.live.hints import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.live.shares import Shares
 from headrace.storage.ports import Table

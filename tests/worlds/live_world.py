@@ -5,9 +5,9 @@ from __future__ import annotations
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
-from headrace.live import frames
-from headrace.live.connections import SubscriberHints, live_marker
-from headrace.live.frames import LiveCopy
+from headrace.live import copies
+from headrace.live.copies import LiveCopy
+from headrace.live.hints import SubscriberHints, live_marker
 from headrace.queues.names import live_queue
 from headrace.streams.chat.messages.hooks import LiveHook
 from tests.fakes.clock import FixedClock
@@ -54,13 +54,13 @@ class Live:
         return self.cache.get_many([live_marker(room)])[0]
 
     def copies(self) -> list[LiveCopy]:
-        return [frames.parse(each.body) for each in self.publisher.sent]
+        return [copies.parse(each.body) for each in self.publisher.sent]
 
     def pushed(self) -> list[tuple[str, list[str]]]:
         """Rooms and texts, in the order in which they were published."""
         found = []
         for each in self.publisher.sent:
-            copy = frames.parse(each.body)
+            copy = copies.parse(each.body)
             assert each.routing_key == live_queue(copy.room_id)
             found.append((copy.room_id, [item["message"] for item in copy.items.values()]))
         return found

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.api.params import read
+from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
-from headrace.core.stream import Incoming, TableSettings, ValidatedEvent
+from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
 from headrace.features.attachments.files import names_of
 from headrace.features.attachments.store import Attachments

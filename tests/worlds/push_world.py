@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from headrace.core.times import SECOND
-from headrace.live import frames as live_frames
+from headrace.live import copies
 from headrace.live.push_service import PushService
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
@@ -34,7 +34,7 @@ class PushWorld:
 
     def push(self, *items: dict[str, Any]) -> None:
         """One copy for each of ``items``, in one batch."""
-        bodies = [live_frames.frames(each["roomId"], [each], self.position)[0] for each in items]
+        bodies = [copies.frames(each["roomId"], [each], self.position)[0] for each in items]
         self.push_bodies(*bodies)
 
     def push_bodies(self, *bodies: bytes) -> None:

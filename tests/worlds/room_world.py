@@ -10,7 +10,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, Route, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import SubscriberHints
 from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.messages.room_log import restart

@@ -12,7 +12,7 @@ from headrace.features.channels.channels import UserChannels
 from headrace.features.invitations.consent import Invitations
 from headrace.features.invitations.routes import InvitationServices
 from headrace.features.online.routes import OnlineServices
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.channels import Channels

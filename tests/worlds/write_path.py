@@ -14,7 +14,8 @@ from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.core.stream import Hook
 from headrace.delivery.acceptor import Acceptor
-from headrace.delivery.backlog import BacklogLimit, BacklogReports
+from headrace.delivery.backlog import BacklogReports
+from headrace.delivery.backlog_limit import BacklogLimit
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import Batch, RowWriter
 from headrace.queues import names

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import ACTIONS
+from headrace.core.error_bodies import ERROR_MAPPINGS, ErrorMapping
 from headrace.core.errors import (
-    ERROR_MAPPINGS,
-    ErrorMapping,
     Forbidden,
     HeadraceError,
     InvalidRequest,

@@ -1,16 +1,18 @@
-"""The page of environment variables, from runtime/settings.py and the template."""
+"""The page of environment variables, from the settings of the layer and the template."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
+import headrace
 from headrace.runtime import settings
 from headrace.runtime.setting_forms import Settings, accepted_form
 from headrace.stage.registry import STREAMS
@@ -27,21 +29,25 @@ LIBRARIES = {
 """The variables of the template that libraries read."""
 
 
-def _models() -> Iterator[type[Settings]]:
-    for _, model in inspect.getmembers(settings, inspect.isclass):
-        if issubclass(model, Settings) and model is not Settings:
-            yield model
+def _models() -> list[type[Settings]]:
+    """The settings that the modules of the layer declare, those of several packages first."""
+    layer = Path(headrace.__file__).parents[1]
+    paths = [path for path in sorted(layer.rglob("*.py")) if re.search(r"^class .*Settings\):", path.read_text(), re.M)]
+    names = [".".join(path.relative_to(layer).with_suffix("").parts) for path in paths]
+    names.sort(key=lambda name: name != settings.__name__)
+    classes = [value for name in names for value in vars(import_module(name)).values() if inspect.isclass(value)]
+    return [each for each in dict.fromkeys(classes) if issubclass(each, Settings) and each is not Settings]
 
 
-def _docstrings() -> dict[str, str]:
-    """The docstring after each field, by field."""
-    found = {}
-    for node in ast.parse(inspect.getsource(settings)).body:
-        body = node.body if isinstance(node, ast.ClassDef) else []
-        for field, text in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
-                found[field.target.id] = ast.literal_eval(text.value)
-    return found
+def _docstrings(model: type[Settings]) -> dict[str, str]:
+    """The docstring after each field of a model, by field."""
+    (node,) = ast.parse(inspect.getsource(model)).body
+    assert isinstance(node, ast.ClassDef)
+    return {
+        field.target.id: ast.literal_eval(text.value)
+        for field, text in pairwise(node.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr)
+    }
 
 
 def _in_template() -> set[str]:
@@ -69,9 +75,10 @@ def _item(name: str, field: FieldInfo, meaning: str, *, is_set: bool) -> str:
 
 def render() -> str:
     """The page."""
-    in_template, meanings, seen = _in_template(), _docstrings(), set()
+    in_template, meanings, seen = _in_template(), dict[str, str](), set()
     blocks = list[str]()
-    for model in sorted(_models(), key=lambda model: inspect.getsourcelines(model)[1]):
+    for model in _models():
+        meanings |= _docstrings(model)
         items = []
         for name, field in model.model_fields.items():
             for variable, stream in _variables(name.upper()):

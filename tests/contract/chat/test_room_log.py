@@ -9,7 +9,7 @@ import pytest
 from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import user_channel
-from headrace.live.connections import NONE, SOME, live_marker
+from headrace.live.hints import NONE, SOME, live_marker
 from headrace.storage.ports import Cache
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.chat.messages import redis

@@ -13,7 +13,7 @@ from headrace.core.envelope import Envelope
 from headrace.queues.names import PERSIST_EXCHANGE, persist_queues
 from headrace.queues.rabbitmq.former_queues import empty_former_queues
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.settings import BrokerUsersSettings
+from headrace.queues.rabbitmq.users import BrokerUsersSettings
 from tests.contract.rabbit import GUEST, Rabbit
 from tests.fakes.secrets import MemorySecrets
 

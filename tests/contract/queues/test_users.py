@@ -18,8 +18,7 @@ from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, 
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import queue_depths
-from headrace.queues.rabbitmq.users import ensure_users
-from headrace.runtime.settings import BrokerUsersSettings
+from headrace.queues.rabbitmq.users import BrokerUsersSettings, ensure_users
 from tests.contract.rabbit import GUEST, PATIENT, QUEUES, Rabbit, drain, outgoing
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port

@@ -7,15 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from headrace.core import errors
-from headrace.core.errors import (
-    FieldError,
-    HeadraceError,
-    InvalidEvent,
-    PublishNacked,
-    RateLimited,
-    mapping_of,
-    to_body,
-)
+from headrace.core.error_bodies import mapping_of, to_body
+from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, PublishNacked, RateLimited
 
 
 def every(base: type[BaseException]) -> Iterator[type[BaseException]]:

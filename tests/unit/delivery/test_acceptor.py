@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from headrace.core.accepting import Result, ValidatedEvent
 from headrace.core.caller import Caller
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -18,7 +19,6 @@ from headrace.core.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
-from headrace.core.stream import Result, ValidatedEvent
 from headrace.delivery import acceptor
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Outcome, Outgoing

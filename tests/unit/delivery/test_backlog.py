@@ -11,12 +11,8 @@ import pytest
 from headrace.core.envelope import Envelope
 from headrace.core.errors import BrokerUnavailable
 from headrace.core.times import iso
-from headrace.delivery.backlog import (
-    SHARE_SECONDS,
-    BacklogLimit,
-    BacklogReports,
-    SharedWaits,
-)
+from headrace.delivery.backlog import SHARE_SECONDS, BacklogReports, SharedWaits
+from headrace.delivery.backlog_limit import BacklogLimit
 from headrace.runtime.observability import Meter
 from headrace.stage.chosen import actions
 from tests.fakes.clock import FixedClock

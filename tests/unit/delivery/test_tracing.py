@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.delivery.retry_schedule import RECEIVES
-from headrace.live import frames
+from headrace.live import copies
 from headrace.live.push_service import PushService
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, logger
@@ -217,7 +217,7 @@ def test_live_copies_have_the_id_of_the_lines_that_say_stored(lines: Lines) -> N
     logger.set_correlation_id("r-1")
     hook.after_store([CHAT.item(CHAT.accept(message(), sender()).event, CLOCK.now(), TABLE)])
     (copy,) = live.publisher.sent
-    assert (copy.correlation_id, frames.parse(copy.body).room_id) == ("r-1", "kitchen")
+    assert (copy.correlation_id, copies.parse(copy.body).room_id) == ("r-1", "kitchen")
 
     pusher = PushService(live.connections, _Deaf())
     event = batch(QueuedMessage(copy.routing_key, copy.body, copy.correlation_id))

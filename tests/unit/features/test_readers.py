@@ -16,7 +16,7 @@ from headrace.features.edits.versions import Version, VersionServices
 from headrace.features.reactions.reactors import Reaction
 from headrace.features.unread.conversations import ConversationServices
 from headrace.features.unread.walks import Walks
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import SubscriberHints
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
 from headrace.streams.chat.stream import LinkedAttachment, MessageItem

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
-from headrace.core.errors import mapping_of
+from headrace.core.error_bodies import mapping_of
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.signals import parse
 from headrace.queues.names import SIGNAL_QUEUE

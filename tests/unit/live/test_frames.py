@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.live import frames
+from headrace.live import copies, frames
 from tests.worlds.senders import NOW
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=2000)
@@ -21,10 +21,10 @@ def test_frames_contain_every_item_in_order_within_the_limit(room: str, messages
     room = room.encode("utf-8", "replace").decode()
     items = [{"key": f"k{at}", "timestamp": NOW, "message": text} for at, text in enumerate(messages)]
 
-    made = frames.frames(room, items, "p1", missed=missed)
+    made = copies.frames(room, items, "p1", missed=missed)
 
     assert all(len(frame) <= frames.FRAME_BYTES for frame in made)
-    parsed = [frames.parse(frame) for frame in made]
+    parsed = [copies.parse(frame) for frame in made]
     assert [item for copy in parsed for item in copy.items.values()] == items
     assert {(copy.room_id, copy.position) for copy in parsed} <= {(room, "p1")}
     assert [copy.missed for copy in parsed] == [missed and not at for at in range(len(made))]
@@ -37,7 +37,7 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
         return {"key": "k", "timestamp": NOW, "message": text}
 
     links = [(("a",), "p1-b")]
-    made = [json.loads(each) for each in frames.frames("r", [item("x" * 40_000), item("small")], "p1", links=links)]
+    made = [json.loads(each) for each in copies.frames("r", [item("x" * 40_000), item("small")], "p1", links=links)]
 
     assert [(len(each["items"]), each.get("missed"), "follows" in each) for each in made] == [(1, True, False)]
 
@@ -46,7 +46,7 @@ def test_the_last_frame_of_a_batch_follows_the_frame_before_it() -> None:
     items = [{"key": f"k{at}", "timestamp": NOW, "message": "x" * 4000} for at in range(20)]
 
     made = [
-        json.loads(each) for each in frames.frames("r", items, "p9", links=[(("a", "e"), "p1-b"), (("c",), "p2-d")])
+        json.loads(each) for each in copies.frames("r", items, "p9", links=[(("a", "e"), "p1-b"), (("c",), "p2-d")])
     ]
 
     assert [(each.get("follows"), each.get("through"), each["position"], len(each["items"])) for each in made] == [
@@ -77,8 +77,8 @@ def test_a_frame_names_only_the_newest_of_many_frames_that_it_joins() -> None:
         ({"x": "p1-a", "a": "p1-b", "b": "p2-a"}, [(("x", "a", "b"), "p2-a")]),
     ],
 )
-def test_frames_that_follow_each_other_are_one_step(links: dict[str, str], chains: list[frames.Link]) -> None:
-    assert frames.LiveCopy("r", links=links).chains() == chains
+def test_frames_that_follow_each_other_are_one_step(links: dict[str, str], chains: list[copies.Link]) -> None:
+    assert copies.LiveCopy("r", links=links).chains() == chains
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_frames_that_follow_each_other_are_one_step(links: dict[str, str], chain
 )
 def test_an_invalid_frame_is_not_parsed(body: bytes) -> None:
     with pytest.raises(ValueError):
-        frames.parse(body)
+        copies.parse(body)

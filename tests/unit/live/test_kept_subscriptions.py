@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.times import SECOND, iso
-from headrace.live.connections import KEPT_SECONDS, KeptRows, SubscriberHints
+from headrace.live.connections import KeptRows
+from headrace.live.hints import KEPT_SECONDS, SubscriberHints
 from headrace.live.push_service import PushService
 from headrace.streams.chat.messages.hooks import LiveHook
 from tests.fakes.live import MemoryPusher, MemoryRoomLog

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND
-from headrace.live import frames as live_frames
+from headrace.live import copies
 from headrace.live.connections import WARNING_SECONDS, Subscription
 from headrace.live.dynamodb import CHECK_SECONDS
 from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushResult, PushService
@@ -40,7 +40,7 @@ def test_a_frame_has_the_latest_position_of_its_copies() -> None:
     push = PushWorld()
     push.listen("c-1")
 
-    push.push_bodies(*(live_frames.frames("kitchen", [item(at)], at)[0] for at in ("p2", "p3", "p1")))
+    push.push_bodies(*(copies.frames("kitchen", [item(at)], at)[0] for at in ("p2", "p3", "p1")))
 
     assert [json.loads(frame)["position"] for frame in push.api.sent["c-1"]] == ["p3"]
 
@@ -52,7 +52,7 @@ def test_copies_of_a_batch_are_one_step_and_a_missing_one_shows() -> None:
     push.listen("new", since=LATE)
 
     def copy(text: str, follows: str, position: str) -> bytes:
-        return live_frames.frames("kitchen", [item(text)], links=[((follows,), position)])[0]
+        return copies.frames("kitchen", [item(text)], links=[((follows,), position)])[0]
 
     push.push_bodies(copy("two", "b", "p2-c"), copy("one", "a", "p1-b"), copy("four", "d", "p4-e"))
 
@@ -67,7 +67,7 @@ def test_what_the_publisher_missed_is_missed_by_every_subscriber() -> None:
     push = PushWorld()
     push.listen("c-1", "c-2")
 
-    push.push_bodies(*live_frames.frames("kitchen", [item("one")], "p1", missed=True))
+    push.push_bodies(*copies.frames("kitchen", [item("one")], "p1", missed=True))
 
     assert push.got("c-1") == push.got("c-2") == [["missed", "one"]]
 
@@ -219,7 +219,7 @@ def test_a_subscriber_that_rests_gets_the_report_of_a_gap_afterwards() -> None:
 def test_an_unreadable_copy_delays_no_other() -> None:
     push = PushWorld()
     push.listen("c-1")
-    good = live_frames.frames("kitchen", [item("good")])[0]
+    good = copies.frames("kitchen", [item("good")])[0]
 
     push.push_bodies(b"{", b"\xff", good, b'{"roomId":"kitchen","items":[{"key":1}]}')
     push.pusher.push({"rmqMessagesByQueue": {"live.0::/": [{"data": "%"}, {}]}})

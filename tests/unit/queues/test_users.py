@@ -11,9 +11,8 @@ import pytest
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.rabbitmq import endpoints, users
-from headrace.queues.rabbitmq.users import console_url, ensure_users
+from headrace.queues.rabbitmq.users import BrokerUsersSettings, console_url, ensure_users
 from headrace.runtime.secrets import Credentials
-from headrace.runtime.settings import BrokerUsersSettings
 from tests.fakes.secrets import MemorySecrets
 
 SETTINGS = BrokerUsersSettings(

@@ -10,10 +10,10 @@ import pytest
 
 from headrace.core.errors import ConfigurationError
 from headrace.queues.brokers import beginning_at, each_broker
+from headrace.queues.rabbitmq.users import BrokerUsersSettings
 from headrace.runtime.settings import (
     AuthSettings,
     BrokerSettings,
-    BrokerUsersSettings,
     CacheSettings,
     PersistSettings,
     RetryLaneSettings,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from headrace.core import errors, times
+from headrace.core import error_bodies, errors, times
 from headrace.core.fields import named
 from headrace.core.json import encode_object
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
@@ -68,7 +68,7 @@ def _log(key: str, error: errors.HeadraceError, meter: Meter) -> None:
     """Log an error that is the platform's own fault, and count a wrong setting as ``Unexpected``."""
     if isinstance(error, errors.ConfigurationError):
         meter.count("Unexpected")
-    if errors.mapping_of(error).status >= 500:
+    if error_bodies.mapping_of(error).status >= 500:
         code = getattr(error.__cause__, "code", None)  # of an answer of AWS
         report(f"{key} {type(error).__name__}", f"{key} failed: {error.message}", level="error", code=code)
 
@@ -82,12 +82,12 @@ def http(status: int, body: Mapping[str, Any] | int, headers: Mapping[str, str])
 def http_error(error: Exception, headers: Mapping[str, str]) -> dict[str, Any]:
     """The HTTP answer to ``error``; ``headers`` has the correlation id as :data:`REQUEST_ID`."""
     body = refusal(error, headers[REQUEST_ID])
-    return http(errors.mapping_of(error).status, body, {**retry_headers(error), **headers})
+    return http(error_bodies.mapping_of(error).status, body, {**retry_headers(error), **headers})
 
 
 def refusal(error: Exception, correlation_id: str) -> dict[str, Any]:
     """The HTTP body of an error. Its ``message`` is where the SkiDataAPI and API Gateway have theirs."""
-    body = errors.to_body(error, correlation_id)
+    body = error_bodies.to_body(error, correlation_id)
     return {"error": body, "message": body["message"]}
 
 

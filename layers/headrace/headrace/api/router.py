@@ -24,16 +24,8 @@ from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID, Call
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
-from headrace.core.errors import (
-    FieldError,
-    HeadraceError,
-    InvalidRequest,
-    NotFound,
-    RateLimited,
-    echo,
-    mapping_of,
-    to_body,
-)
+from headrace.core.error_bodies import mapping_of, to_body
+from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, NotFound, RateLimited, echo
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import Meter
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.sender import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gates
-from headrace.delivery.backlog import BacklogLimit, SharedWaits
+from headrace.delivery.backlog import SharedWaits
+from headrace.delivery.backlog_limit import BacklogLimit
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
@@ -16,16 +17,9 @@ from headrace.runtime.settings import (
     RateSettings,
     RoomSettings,
 )
+from headrace.services.requests import rate_limiter
 from headrace.services.rooms import impatient_rooms
-from headrace.services.shared import (
-    broker_settings,
-    clock,
-    publish_breaker,
-    rate_limiter,
-    retry_lane,
-    secrets,
-    separate_cache,
-)
+from headrace.services.shared import broker_settings, clock, publish_breaker, retry_lane, secrets, separate_cache
 from headrace.stage.chosen import gates_of
 from headrace.stage.registry import STREAMS, hash_address
 from headrace.streams.chat.messages.gate import RoomGate

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
-from headrace.services.shared import clock, rate_limiter, request_times, scope_prefix
+from headrace.services.requests import rate_limiter, request_times, scope_prefix
+from headrace.services.shared import clock
 from headrace.stage.chosen import actions
 
 _SENDING = ("sendMessage", "sendBatch", *actions())

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import functools
 
+from pydantic import Field
+
 from headrace.api.authorizer import TokenVerifier
-from headrace.runtime.settings import AuthorizerSettings
+from headrace.runtime.setting_forms import Names
+from headrace.runtime.settings import AuthSettings
+
+
+class AuthorizerSettings(AuthSettings):
+    """Whose tokens are trusted."""
+
+    jwt_issuer: str = Field(description="the URL of the issuer, as in the token's iss")
+    """Issuer whose tokens the WebSocket API accepts."""
+    jwt_audience: Names = Field(min_length=1, description="a comma list of the token's aud or client_id")
+    """Audiences or client ids that are accepted."""
 
 
 @functools.cache

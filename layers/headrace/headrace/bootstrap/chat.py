@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from headrace.live.presence import LastChecks
 from headrace.runtime.settings import RoomSettings
 from headrace.services.access import access
-from headrace.services.connections import connections, shares, subscriber_hints
+from headrace.services.connections import connections, shares
+from headrace.services.hints import subscriber_hints
 from headrace.services.messages import room_log
+from headrace.services.requests import cursors, rate_limiter
 from headrace.services.rooms import memberships, rooms
-from headrace.services.shared import cache, cursors, rate_limiter
+from headrace.services.shared import cache
 from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.stream import MESSAGE
 

@@ -9,13 +9,22 @@ from headrace.health.parts import Parts
 from headrace.queues import names
 from headrace.runtime.aws import call
 from headrace.runtime.secrets import Secrets
-from headrace.runtime.settings import BrokerSettings, DeadLaneSettings, HealthSettings, RetryLaneSettings
+from headrace.runtime.setting_forms import Brokers, TableName
+from headrace.runtime.settings import BrokerSettings, CacheSettings, DeadLaneSettings, RetryLaneSettings
 from headrace.services.shared import clock, impatient, separate_cache
 from headrace.stage.chosen import status_readers
 from headrace.storage import redis
 
 CONNECT_SECONDS = 1.0
 """The timeout of the status' connection to the broker; the whole response has more time."""
+
+
+class HealthSettings(RetryLaneSettings, CacheSettings):
+    """For check_health, which sends each dependency one cheap request."""
+
+    broker_endpoints: Brokers
+    chat_messages_table: TableName
+    """Table of the stream ``chat``."""
 
 
 @functools.cache

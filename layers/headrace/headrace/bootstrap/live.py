@@ -5,14 +5,23 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from headrace.runtime.aws import signing
-from headrace.runtime.settings import PushSettings
+from headrace.runtime.settings import ConnectionSettings
 from headrace.services.connections import connections
 from headrace.services.shared import clock
 
 if TYPE_CHECKING:
     from headrace.live.push_service import PushService
     from headrace.live.routes import RenewalServices
+
+
+class PushSettings(ConnectionSettings):
+    """For push_live."""
+
+    aws_endpoint_url_apigatewaymanagementapi: str = Field(description="the URL of a stage, such as https://host/stage")
+    """Address of the WebSocket API's stage, for pushing to connections. AWS's own clients read this variable too."""
 
 
 @functools.cache

@@ -13,7 +13,6 @@ from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
     BrokerSettings,
-    ErasureSettings,
     PersistSettings,
     RateSettings,
     RoomSettings,
@@ -58,7 +57,7 @@ def persister() -> Persister:
         *((each.name, late(each)) for each in STREAMS.values() if each.analytics_dimensions),
         (MESSAGE, ActivityHook(activity, rooms(), messages.set_expiry, clock()).after_store),
     )
-    screen = ErasureScreen(erased, clock(), ErasureSettings.read().erasure_age_seconds)
+    screen = ErasureScreen(erased, clock(), settings.erasure_age_seconds)
     writer = RowWriter(guarded, tables, after, ((MESSAGE, check.before_store), *made("before")), screen, known)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 

@@ -8,8 +8,8 @@ from headrace.queues.brokers import each_broker
 from headrace.queues.rabbitmq.former_queues import empty_former_queues
 from headrace.queues.rabbitmq.topology import Report, declare
 from headrace.queues.rabbitmq.topology_resource import MOVING_SECONDS, declare_all, declare_each
-from headrace.queues.rabbitmq.users import ensure_users
-from headrace.runtime.settings import BrokerSettings, BrokerUsersSettings
+from headrace.queues.rabbitmq.users import BrokerUsersSettings, ensure_users
+from headrace.runtime.settings import BrokerSettings
 from headrace.services.shared import secrets
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from headrace.core import keys
 from headrace.core.errors import (
     ConfigurationError,
     FollowUpUnavailable,
-    HeadraceError,
-    Lane,
     PoisonRecord,
     StoreUnavailable,
     echo,
-    to_body,
 )
 from headrace.core.items import Item
 from headrace.core.times import HOUR_LENGTH
@@ -24,36 +21,8 @@ from headrace.core.times import HOUR_LENGTH
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from headrace.core.caller import Caller
+    from headrace.core.accepting import Incoming, ValidatedEvent
     from headrace.core.sender import SenderContext
-
-
-@dataclass(frozen=True, slots=True)
-class ValidatedEvent:
-    """A valid event with its id. ``key`` is equal for equal events; ``receipt`` is part of the response."""
-
-    event: dict[str, Any]
-    id: str
-    key: tuple[str, str]
-    receipt: dict[str, str]
-
-
-@dataclass(slots=True)
-class Result:
-    """The result of one event: the ``lane`` it is in, or the ``error`` that refused it.
-
-    ``receipt`` is its id, time and other fields of the answer; for an invalid event the id that was sent, if any.
-    """
-
-    receipt: Mapping[str, str]
-    lane: Lane | None = None
-    error: HeadraceError | None = None
-
-    def to_body(self) -> dict[str, Any]:
-        """The form in which responses show it."""
-        if self.error is not None:
-            return {**self.receipt, "error": to_body(self.error)}
-        return {**self.receipt, "lane": self.lane}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,17 +123,6 @@ class Kind:
     name: str
     item: Callable[[dict[str, Any], int, TableSettings], Item]
     place_of: Callable[[Mapping[str, Any]], tuple[str, str]]
-
-
-class Incoming(NamedTuple):
-    """How clients send events.
-
-    ``accept(raw, sender)`` validates an event and adds its id, time and user, or raises InvalidEvent. ``model`` is that
-    of an event as it is sent; a stream without one is not for clients.
-    """
-
-    accept: Callable[[object, SenderContext], ValidatedEvent]
-    model: type[BaseModel] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,13 +230,6 @@ Tell = Callable[["Item | None", Item], "Told | None"]
 """What others are told of a row that was stored, given the row before and after; ``None``: nothing that they know."""
 TellMessage = Callable[[Item, Item], str]
 """The type of what a feature tells of a message, given its row before (maybe empty) and after; "" for nothing."""
-
-
-class Gate(Protocol):
-    """Says which valid events of a stream may be written."""
-
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
-        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
 
 
 Reason = StoreUnavailable | PoisonRecord | FollowUpUnavailable

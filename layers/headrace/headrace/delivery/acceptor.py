@@ -15,13 +15,15 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core import keys, times
+from headrace.core.accepting import Gate, Result, ValidatedEvent
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
-from headrace.core.errors import InvalidEvent, Lane, RetryLaneUnavailable, Unavailable, echo, mapping_of
+from headrace.core.error_bodies import mapping_of
+from headrace.core.errors import InvalidEvent, Lane, RetryLaneUnavailable, Unavailable, echo
 from headrace.core.sender import HashAddress, SenderContext, without_hash
-from headrace.core.stream import Gate, Result, Stream, ValidatedEvent
+from headrace.core.stream import Stream
 from headrace.core.times import Clock
-from headrace.delivery.backlog import BacklogLimit
+from headrace.delivery.backlog_limit import BacklogLimit
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report

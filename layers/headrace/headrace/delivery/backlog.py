@@ -6,7 +6,7 @@ still send. The parts:
 1. :class:`BacklogReports`, in persist_events: while a queue's events are late, it computes how long a new event would
    wait, from the records in the queue and the rate at which they are stored.
 2. :class:`SharedWaits`: this number of each queue, in the cache.
-3. :class:`BacklogLimit`, in the functions that accept events: it refuses events of a stream whose wait is too long.
+3. :class:`.BacklogLimit`, in the functions that accept events: it refuses events of a stream whose wait is too long.
 
 The age of the oldest event would tell it too late: what has waited for 30 s was sent 30 s ago, and more came since.
 Whatever fails here refuses nothing.
@@ -14,20 +14,15 @@ Whatever fails here refuses nothing.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import CacheUnavailable, HeadraceError, RateLimited
+from headrace.core.errors import HeadraceError
 from headrace.core.times import SECOND, Clock
 from headrace.queues.names import PERSIST_PREFIX
-from headrace.runtime.observability import Meter, report
+from headrace.runtime.observability import report
 from headrace.runtime.threads import Background
 from headrace.storage.ports import Commands
 
-USERS = 2
-"""Events of users are refused above so many times the limit of producers."""
 LATE_SECONDS = 1.0
 """A queue whose events wait for less is not looked at."""
 SHARE_SECONDS = 1.0
@@ -38,8 +33,6 @@ not longer either."""
 LONGEST_SECONDS = 60
 """While a large batch is stored, its queue shares no other wait. So the wait counts for twice the time that the batch
 takes, and at most so long."""
-WAIT_SECONDS = 0.05
-"""The longest that a request waits for the reading that it starts. Usually it takes 0.2 ms."""
 
 
 class SharedWaits:
@@ -107,41 +100,3 @@ class BacklogReports:
             self._waits.write(queue, (self._depth(queue) + records) / rate, fresh)
         except HeadraceError as error:
             report("backlog", f"senders do not know how long events wait: {error.message}")
-
-
-class BacklogLimit:
-    """Refuses events of the ``streams`` that would wait for more than ``limit`` seconds, or ``USERS`` times as many.
-
-    The waits are read at most once a second. ``clock`` gives seconds since the epoch.
-    """
-
-    def __init__(
-        self, waits: SharedWaits, streams: Iterable[str], limit: int, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._waits = waits
-        self._streams = tuple(streams)
-        self._limit = limit
-        self._clock = clock
-        self._known: tuple[float, Mapping[str, float]] = (0.0, {})
-        # The first reading imports the cache's library: not in a cold start.
-        self._background = Background("backlog", SHARE_SECONDS, WAIT_SECONDS, clock, delay=SHARE_SECONDS)
-
-    def refusal(self, stream: str, caller: Caller, events: int, meter: Meter) -> RateLimited | None:
-        """Why new events of ``stream`` are refused now; ``None`` if they are not. Never raises."""
-        self._background.run(self._read)
-        read_at, waits = self._known
-        wait = waits.get(stream, 0.0)
-        is_producer = caller.has(EVENTS_WRITE)
-        most = self._limit if is_producer else USERS * self._limit
-        if wait <= most or abs(self._clock() - read_at) > FRESH_SECONDS:
-            return None
-        meter.count("BacklogLimited", events, stream=stream, senders="trusted" if is_producer else "users")
-        message = f"the stage is behind: an event would wait about {wait:.0f} s to be stored; send it again as it is"
-        return RateLimited(message, retry_after=min(math.ceil(wait - most), FRESH_SECONDS))
-
-    def _read(self) -> None:
-        try:
-            self._known = (self._clock(), self._waits.read(self._streams))
-        except (CacheUnavailable, ValueError) as error:  # ValueError: what is shared is no number
-            self._known = (0.0, {})
-            report("backlog", f"no events are refused for a backlog: {error}")

@@ -11,6 +11,7 @@ from headrace.api import responses
 from headrace.api.params import AnyBody, event_list
 from headrace.api.router import Reply, Request, Route
 from headrace.core.caller import EVENTS_WRITE
+from headrace.core.error_bodies import mapping_of
 from headrace.core.errors import (
     FieldError,
     Forbidden,
@@ -21,7 +22,6 @@ from headrace.core.errors import (
     TooLarge,
     Unavailable,
     echo,
-    mapping_of,
 )
 from headrace.core.stream import Stream
 from headrace.delivery.acceptor import Acceptor

@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
-from headrace.core.items import Item
+from headrace.core.items import Item, is_expired
 from headrace.core.times import SECOND, Clock, SystemClock
 from headrace.live.connections import (
-    CHECKED_ROWS,
     WARNING_SECONDS,
     KeptRows,
     Subscription,
     TokenExpiries,
     connection_room,
-    is_open,
     subscription_row,
     unexpired,
 )
+from headrace.live.hints import Audience
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
 
 INDEX = "ByConnection"
@@ -27,12 +26,11 @@ CHECK_SECONDS = 5
 """How late messages may be pushed again to a connection that is renewed after its token has expired."""
 
 
-class Connections:
+class Connections(Audience):
     """Connections and subscriptions in their table. Methods raise StoreUnavailable; some rows may then be changed."""
 
     def __init__(self, table: DynamoTable, clock: Clock | None = None) -> None:
-        self._table = table
-        self._clock = clock or SystemClock()
+        super().__init__(table, clock or SystemClock())
         self._renewed = TokenExpiries(self.expiries, self._clock, CHECK_SECONDS)
         self._kept = KeptRows()
 
@@ -112,13 +110,13 @@ class Connections:
             ),
         )
         now = self._clock.now()
-        return {row["connectionId"] for row in rows if is_open(row, now)}
+        return {row["connectionId"] for row in rows if not is_expired(row, now)}
 
     def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
         """The connections of a user that may be open, each with its rooms; may lag by a moment."""
         now, found = self._clock.now(), dict[str, set[str]]()
         for row in self._table.query_all("userId", user_id, IndexName=USER_INDEX):
-            if is_open(row, now):
+            if not is_expired(row, now):
                 found.setdefault(row["connectionId"], set()).add(row["roomId"])
         return {each: rooms - {connection_room(each)} for each, rooms in found.items()}
 
@@ -141,7 +139,7 @@ class Connections:
         rows = self._kept.get(room_id, mark, now, self._rows)
         # A token that has expired, or expires soon, may have been renewed.
         soon = now // SECOND + WARNING_SECONDS
-        old = [row["connectionId"] for row in rows if is_open(row, now) and row["tokenExpiresAt"] <= soon]
+        old = [row["connectionId"] for row in rows if not is_expired(row, now) and row["tokenExpiresAt"] <= soon]
         return unexpired(rows, self._renewed.get_many(old), now)
 
     def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
@@ -152,15 +150,9 @@ class Connections:
         rows, has_more = self._table.query("roomId", room_id, Limit=limit)
         now, found = self._clock.now(), dict[str, list[str]]()
         for row in rows:
-            if is_open(row, now):
+            if not is_expired(row, now):
                 found.setdefault(row["userId"], []).append(row["connectionId"])
         return found, has_more
-
-    def has_subscriptions(self, room_id: str) -> bool:
-        """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
-        rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=CHECKED_ROWS)
-        # Tokens are not looked at: one that has expired may have been renewed.
-        return len(rows) == CHECKED_ROWS or any(is_open(row, self._clock.now()) for row in rows)
 
     def _rows(self, room_id: str) -> Iterator[Item]:
         return self._table.query_all("roomId", room_id, ConsistentRead=True)

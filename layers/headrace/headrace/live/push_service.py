@@ -19,8 +19,8 @@ from typing import Any, Literal, Protocol, TypeVar
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live.connections import Subscription
+from headrace.live.copies import LiveCopy, frames, parse
 from headrace.live.dynamodb import Connections
-from headrace.live.frames import LiveCopy, frames, parse
 from headrace.live.signals import Signal, latest_by_room
 from headrace.live.signals import parse as parse_signal
 from headrace.live.turns import BATCH_SECONDS, Turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.core.collections import BoundedDict
-from headrace.live.frames import LiveCopy
+from headrace.live.copies import LiveCopy
 
 SMALL_ROOM = 50
 """Listeners up to which a room is pushed with every batch: more than one user may have in it."""

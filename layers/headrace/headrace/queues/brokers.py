@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from headrace.runtime.settings import BrokerSettings, BrokerUsersSettings
+from headrace.runtime.settings import BrokerSettings
 
 S = TypeVar("S", bound=BrokerSettings)
 
@@ -17,8 +17,8 @@ def each_broker(settings: S) -> list[S]:
     alone = []
     for number, nodes in enumerate(settings.broker_endpoints):
         update: dict[str, Any] = {"broker_endpoints": (nodes,)}
-        if isinstance(settings, BrokerUsersSettings):
-            update["broker_console_urls"] = settings.broker_console_urls[number : number + 1]
+        if urls := getattr(settings, "broker_console_urls", ()):
+            update["broker_console_urls"] = urls[number : number + 1]
         alone.append(settings.model_copy(update=update))
     return alone
 

@@ -14,11 +14,8 @@ from headrace.runtime.setting_forms import (
     Brokers,
     CredentialsArn,
     HostAndPort,
-    KeyArn,
     Name,
     Names,
-    Networks,
-    PrivateUrls,
     QueueCounts,
     Rate,
     Settings,
@@ -49,34 +46,11 @@ class FeatureSettings(Settings):
     """Features of the stage; what others have stored stays, and comes back with them."""
 
 
-class StreamsSettings(Settings):
-    """Where the declared streams are."""
-
-    streams_folder: str = Field(default="", description="a folder with a Python file for each stream")
-    """Folder of the declared streams; empty for none."""
-
-
-class DeclaredSettings(Settings):
-    """Where the events of declared streams are."""
-
-    declared_table: TableName
-    """Table of the declared streams."""
-
-
 class AuthSettings(Settings):
     """How tokens are read."""
 
     scope_prefix: str = Field(default="", description="the text before every scope in a token, or nothing")
     """Prefix of every scope in a token, such as ``headrace/``."""
-
-
-class AuthorizerSettings(AuthSettings):
-    """Whose tokens are trusted."""
-
-    jwt_issuer: str = Field(description="the URL of the issuer, as in the token's iss")
-    """Issuer whose tokens the WebSocket API accepts."""
-    jwt_audience: Names = Field(min_length=1, description="a comma list of the token's aud or client_id")
-    """Audiences or client ids that are accepted."""
 
 
 class RetryLaneSettings(Settings):
@@ -91,44 +65,6 @@ class DeadLaneSettings(Settings):
 
     dead_letter_queue_url: str = Field(description="the URL of the DeadLetterQueue")
     """Queue of the dead lane."""
-
-
-class TellSettings(Settings):
-    """For tell_others."""
-
-    tell_target: str = Field(
-        default="",
-        pattern=r"^arn:[a-z-]+:(events:[^:]+:\d{12}:event-bus/.+|sqs:[^:]+:\d{12}:[^:]+)$",
-        description="the ARN of an SQS queue or of an EventBridge bus",
-    )
-    """Queue or bus that gets an event for each stored change; empty for none."""
-    tell_types: Names = Field(min_length=1, description="a comma list of types of events, such as chat,ride.stored")
-    """Which events it gets: streams and types of events."""
-    untold_queue_url: str = Field(description="the URL of the UntoldQueue")
-    """Queue of what could not be told."""
-
-
-class WebhookSettings(Settings):
-    """For send_webhooks."""
-
-    webhook_url: str = Field(default="", description="an https URL without a user, or http://127.0.0.1")
-    """Where webhooks are posted; empty for nowhere."""
-    webhook_addresses: Networks = Field(default=(), description="a comma list of networks, such as 127.0.0.0/8")
-    """Networks that webhooks may reach although they are not of the internet. Empty on AWS."""
-    webhook_secret_arn: KeyArn
-    """Secret that webhooks are signed with, in base64."""
-    webhook_queue_url: str = Field(description="the URL of the WebhookQueue")
-    """Queue of events that are sent as webhooks."""
-    webhook_dead_letter_queue_url: str = Field(description="the URL of the WebhookDeadLetterQueue")
-    """Queue of events whose tries are over."""
-    webhooks_table: TableName
-    """Table of receivers that fail, or are switched off."""
-    webhook_failures: int = Field(default=20, ge=1, le=1000)
-    """Failures in a row after which a receiver is switched off, if they lasted."""
-    webhook_failing_seconds: int = Field(default=43_200, ge=0, le=86_400)
-    """How long they must have lasted."""
-    webhook_off_pause_seconds: int = Field(default=1800, ge=1, le=43_200)
-    """Pause after which an event looks again whether its receiver is on."""
 
 
 class RateSettings(Settings):
@@ -153,7 +89,14 @@ class EnvironmentSettings(Settings):
     """Log stream of the environment, which identifies it. Lambda sets it."""
 
 
-class PersistSettings(RetryLaneSettings):
+class ScreenSettings(Settings):
+    """Which events are looked up among erasures."""
+
+    erasure_age_seconds: int = Field(default=60, ge=2, le=300)
+    """From so long after its acceptance, an event is looked up before it is stored."""
+
+
+class PersistSettings(RetryLaneSettings, ScreenSettings):
     """For persist_events; tables are named per stream by :func:`table_settings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64)
@@ -175,17 +118,6 @@ class RoomSettings(Settings):
     """Whether a user's first message creates an open room. Producers with `events:write` always may."""
 
 
-class BrokerUsersSettings(BrokerSettings):
-    """For declare_topology: the broker's users besides the administrator of ``broker_secret_arn``."""
-
-    broker_console_urls: PrivateUrls = ()
-    """Address of each broker's management API; by default https on the host of its first endpoint."""
-    broker_publisher_secret_arn: CredentialsArn
-    """Secret with the name and password of the user that publishes."""
-    broker_consumer_secret_arn: CredentialsArn
-    """Secret with the name and password of the user that event source mappings read with."""
-
-
 class CacheSettings(Settings):
     """Where the cache is."""
 
@@ -193,92 +125,11 @@ class CacheSettings(Settings):
     """Address of the cache, called with TLS except on this machine; a user and a password are percent-encoded."""
 
 
-class HealthSettings(RetryLaneSettings, CacheSettings):
-    """For check_health, which sends each dependency one cheap request."""
-
-    broker_endpoints: Brokers
-    chat_messages_table: TableName
-    """Table of the stream ``chat``."""
-
-
 class ConnectionSettings(Settings):
     """For track_connections, and for every function that follows connections."""
 
     connections_table: TableName
     """Table of WebSocket connections and subscriptions."""
-
-
-class PushSettings(ConnectionSettings):
-    """For push_live."""
-
-    aws_endpoint_url_apigatewaymanagementapi: str = Field(description="the URL of a stage, such as https://host/stage")
-    """Address of the WebSocket API's stage, for pushing to connections. AWS's own clients read this variable too."""
-
-
-class CursorSettings(Settings):
-    """The key material for the cursors of pages."""
-
-    cursor_secret_arn: KeyArn
-    """Secret that the cursors of pages are encrypted with."""
-
-
-class ErasureSettings(Settings):
-    """Where it is kept who was erased."""
-
-    erasures_table: TableName
-    """Table of erasures, by hashes of people."""
-    erasure_secret_arn: KeyArn
-    """Secret that people are hashed with."""
-    erasure_age_seconds: int = Field(default=60, ge=2, le=300)
-    """From so long after its acceptance, an event is looked up before it is stored."""
-
-
-class ErasureTaskSettings(ErasureSettings):
-    """Where erasures wait for their next slice."""
-
-    erasure_queue_url: str = Field(description="the URL of the ErasureQueue")
-    """Queue of erasures."""
-    persist_timeout_seconds: int = Field(default=60, ge=15, le=60)
-    """Time limit of ``persist_events``, for which an erasure waits."""
-
-
-class ExportSettings(ErasureSettings):
-    """Where exports are: their rows beside the erasures, and their files."""
-
-    exports_bucket: str = Field(min_length=3, description="the name of the ExportsBucket")
-    """Bucket for files of exports."""
-    export_queue_url: str = Field(default="", description="the URL of the ExportQueue")
-    """Queue of exports. Erasures send none."""
-
-
-class ArchiveSettings(Settings):
-    """Where the archive is."""
-
-    archive_bucket: str = Field(default="", pattern=r"^[a-z0-9.-]{3,63}$", description="the name of a bucket")
-    """Bucket of the archive; empty for none."""
-    archive_window_seconds: int = Field(default=60, ge=2, le=300)
-    """How long changes are collected before they are archived. An erasure waits for them."""
-
-
-class AttachmentSettings(Settings):
-    """Where the files of messages are."""
-
-    attachments_bucket: str = Field(min_length=3, description="the name of the AttachmentsBucket")
-    """Bucket for the files of messages."""
-
-
-class AddressSettings(Settings):
-    """For receive_http: the key for hashes of clients' addresses."""
-
-    address_secret_arn: KeyArn
-    """Secret that clients' addresses are hashed with."""
-
-
-class ResortSettings(Settings):
-    """Where resorts and their seasons are."""
-
-    resorts_table: TableName
-    """Table of resorts and seasons."""
 
 
 class ObserveSettings(Settings):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import Audience, SubscriberHints
 from headrace.queues.brokers import beginning_at
 from headrace.queues.ports import LivePublisher
 from headrace.runtime.aws import client
 from headrace.runtime.settings import BrokerSettings
-from headrace.services.connections import connections_of
+from headrace.services.hints import connections_table
 from headrace.services.messages import message_table, room_log
 from headrace.services.shared import cache, clock, secrets
 from headrace.streams.chat.messages.hooks import LiveHook
@@ -22,7 +22,7 @@ LOOK_SECONDS = 0.5
 def live_hook() -> LiveHook:
     """Appends to the logs of rooms, and publishes live copies."""
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
-    hints = SubscriberHints(cache(), connections_of(impatient))
+    hints = SubscriberHints(cache(), Audience(connections_table(impatient), clock()))
     return LiveHook(room_log(), hints, live_publisher, clock(), message_table().set_stored)
 
 

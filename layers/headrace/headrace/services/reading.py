@@ -7,8 +7,9 @@ import functools
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.services.access import access
 from headrace.services.messages import message_table, messages_table_name, room_log
+from headrace.services.requests import cursors
 from headrace.services.rooms import rooms
-from headrace.services.shared import cache, clock, cursors, range_reader
+from headrace.services.shared import cache, clock, range_reader
 from headrace.stage.chosen import parts
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader

@@ -1,4 +1,4 @@
-"""Builds what several functions use: the clock, the cache, secrets, DynamoDB, cursors."""
+"""Builds what several functions use: the clock, the cache, secrets, DynamoDB."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ import functools
 import zlib
 from typing import TYPE_CHECKING
 
-from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.queues.brokers import beginning_at
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import (
-    AuthSettings,
     BrokerSettings,
     CacheSettings,
-    CursorSettings,
     EnvironmentSettings,
-    RateSettings,
     RetryLaneSettings,
 )
 from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
-    from headrace.api.paging.cursors import CursorSigner
-    from headrace.api.rates.rate_limiter import RateLimiter
-    from headrace.api.statistics import RequestTimes
     from headrace.health.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
     from headrace.runtime.breaker import State
@@ -97,43 +90,3 @@ def range_reader() -> DynamoReader:
     from headrace.storage.dynamodb.readers import DynamoReader
 
     return DynamoReader(dynamodb())
-
-
-@functools.cache
-def cursors() -> CursorSigner:
-    """Signs and verifies the cursors of pages."""
-    # Imported here: cryptography takes 6 ms of CPU, and only functions that read pages need it.
-    from headrace.api.paging.cursors import CursorSigner
-
-    arn = CursorSettings.read().cursor_secret_arn
-    return CursorSigner(secrets().text(arn).encode(), lambda: [key.encode() for key in secrets().versions(arn)])
-
-
-@functools.cache
-def scope_prefix() -> str:
-    """What precedes every scope in a token."""
-    return AuthSettings.read().scope_prefix
-
-
-@functools.cache
-def request_times() -> RequestTimes | None:
-    """The times of this environment's requests; ``None`` where a function has no cache."""
-    # Imported here, as the limiter below: functions without requests need neither.
-    from headrace.api.statistics import RequestTimes
-
-    try:
-        return RequestTimes(separate_cache())
-    except ConfigurationError:
-        return None
-
-
-@functools.cache
-def rate_limiter() -> RateLimiter:
-    """Limits callers to the rates of the settings. The environments of a function without a cache count alone."""
-    from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
-
-    try:
-        shared = SharedCounts(separate_cache())
-    except ConfigurationError:
-        shared = None
-    return RateLimiter(RateSettings.read(), shared)

@@ -14,7 +14,7 @@ from headrace.runtime.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from headrace.api.router import Route
-    from headrace.core.stream import Gate
+    from headrace.core.accepting import Gate
 
 _FOLDER = "headrace.features"
 

@@ -11,7 +11,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import ROWS, NewestPageCache, newest_page
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
-from headrace.live.connections import NONE, live_marker
+from headrace.live.hints import NONE, live_marker
 from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from tests.fakes.clock import FixedClock

@@ -11,8 +11,9 @@ from headrace.core.keys import channel_stream, stream_channel
 from headrace.core.stream import TableSettings
 from headrace.features.declared.live import EventHook, followed
 from headrace.features.declared.stream import Events
-from headrace.live.connections import SubscriberHints
-from headrace.live.frames import frame, parse
+from headrace.live.copies import parse
+from headrace.live.frames import frame
+from headrace.live.hints import SubscriberHints
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headrace.core.accepting import ValidatedEvent
 from headrace.core.errors import (
     Conflict,
     Forbidden,
@@ -15,7 +16,6 @@ from headrace.core.errors import (
     PoisonRecord,
     StoreUnavailable,
 )
-from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import UNCHECKED
 from tests.worlds.change_world import ChangeWorld

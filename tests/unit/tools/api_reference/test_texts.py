@@ -21,7 +21,8 @@ from headrace.features.ski.resort_days import STALENESS
 from headrace.features.ski.stream import VERTICAL_PER_LIFT
 from headrace.health import health, status
 from headrace.live import frames
-from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
+from headrace.live.connections import CONNECTION_SECONDS
+from headrace.live.hints import MARK_SECONDS
 from headrace.live.push_service import LONGEST_REST
 from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.streams.chat.messages.positions import OVERLAP

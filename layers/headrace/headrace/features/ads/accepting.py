@@ -10,15 +10,15 @@ from pydantic import AfterValidator, AliasChoices, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
+from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import Id, IncomingModel, NewId, Text, Time, incoming
 from headrace.core.sender import SenderContext, choose_time, choose_user
-from headrace.core.stream import Incoming, ValidatedEvent
 from headrace.delivery import http_routes
 from headrace.delivery.http_routes import batch, single
 from headrace.features.ads.addresses import AddressHasher, canonical
 from headrace.features.ads.stream import AD_TYPE_FORM, ADS, ID_FIELD, OTHER_ID_FIELD, SPACELESS, AdType, event_id
-from headrace.runtime.settings import AddressSettings
+from headrace.runtime.setting_forms import KeyArn, Settings
 from headrace.services.shared import secrets
 
 NEW_AD_ID_FORM = f"{keys.NEW_ID_FORM}, without spaces"
@@ -124,6 +124,13 @@ ROUTES = {
         "POST /clicks/take-back": http_routes.take_back(TAKEN_BACK_CLICKS),
     }
 }
+
+
+class AddressSettings(Settings):
+    """For receive_http: the key for hashes of clients' addresses."""
+
+    address_secret_arn: KeyArn
+    """Secret that clients' addresses are hashed with."""
 
 
 def hash_address(address: str) -> str | None:

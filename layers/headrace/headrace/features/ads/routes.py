@@ -33,7 +33,8 @@ from headrace.features.analytics.requests import StepQuery, TopQuery
 from headrace.features.analytics.responses import Accuracy, Answer
 from headrace.features.analytics.windows import Analytics, deadline
 from headrace.runtime.settings import table_settings
-from headrace.services.shared import cursors, range_reader
+from headrace.services.requests import cursors
+from headrace.services.shared import range_reader
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.reading import RangeQuery, RangeReader
 

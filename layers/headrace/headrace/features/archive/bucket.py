@@ -16,18 +16,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.core import json
 from headrace.core.json import encode_ascii
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ArchiveSettings
+from headrace.runtime.setting_forms import Settings
 from headrace.storage.s3 import S3Objects
 
 NEW = "new/"
 SUFFIX = ".jsonl.gz"
 TIMEOUT = 10.0
 """Seconds for an answer of S3 with some megabytes."""
+
+
+class ArchiveSettings(Settings):
+    """Where the archive is."""
+
+    archive_bucket: str = Field(default="", pattern=r"^[a-z0-9.-]{3,63}$", description="the name of a bucket")
+    """Bucket of the archive; empty for none."""
 
 
 class Line(TypedDict):

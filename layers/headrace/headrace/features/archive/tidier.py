@@ -16,8 +16,18 @@ from uuid import uuid4
 from headrace.core.collections import slices
 from headrace.core.json import encode_ascii
 from headrace.core.people import Progress, Step, Target
-from headrace.features.archive.bucket import NEW, SUFFIX, Line, Newest, folder_of, mark_of, objects, pack, unpack
-from headrace.runtime.settings import ArchiveSettings
+from headrace.features.archive.bucket import (
+    NEW,
+    SUFFIX,
+    ArchiveSettings,
+    Line,
+    Newest,
+    folder_of,
+    mark_of,
+    objects,
+    pack,
+    unpack,
+)
 from headrace.storage.s3 import Objects
 
 LOCK = "tidying"

@@ -14,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, TypeVar
 
+from pydantic import Field
+
 from headrace.core.errors import FieldError, InvalidEvent, StoreUnavailable
 from headrace.core.keys import content_tag
 from headrace.core.times import SECOND
@@ -31,7 +33,7 @@ from headrace.features.attachments.files import (
 from headrace.features.attachments.s3 import Found, S3Files
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import Cooldown
-from headrace.runtime.settings import AttachmentSettings
+from headrace.runtime.setting_forms import Settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import impatient
 
@@ -46,6 +48,13 @@ NAMED_WITHIN = timedelta(hours=23)
 AT_ONCE = 10
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class AttachmentSettings(Settings):
+    """Where the files of messages are."""
+
+    attachments_bucket: str = Field(min_length=3, description="the name of the AttachmentsBucket")
+    """Bucket for the files of messages."""
 
 
 class Attachments:

@@ -14,12 +14,12 @@ from typing_extensions import TypedDict
 from headrace.core.json import encode, encoded_list
 from headrace.core.keys import user_channel
 from headrace.core.times import Clock, iso
-from headrace.live.connections import SOME, SubscriberHints
 from headrace.live.frames import frame
+from headrace.live.hints import SOME, SubscriberHints
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.observability import logger, report, report_unexpected
-from headrace.services.connections import subscriber_hints
+from headrace.services.hints import subscriber_hints
 from headrace.services.messages import room_log
 from headrace.services.shared import clock
 from headrace.streams.chat.messages.positions import new_tag, position

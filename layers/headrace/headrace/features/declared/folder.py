@@ -11,8 +11,8 @@ from types import ModuleType
 from headrace import declare
 from headrace.core.errors import ConfigurationError
 from headrace.declare.stream import DeclarationError
+from headrace.features.declared.stage import StreamsSettings
 from headrace.features.declared.stream import Events
-from headrace.runtime.settings import StreamsSettings
 
 
 @functools.cache

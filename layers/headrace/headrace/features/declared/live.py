@@ -15,10 +15,10 @@ from headrace.core.stream import Hook
 from headrace.core.times import Clock
 from headrace.features.declared.folder import events
 from headrace.features.declared.stream import Events
-from headrace.live.connections import SubscriberHints
+from headrace.live.hints import SubscriberHints
 from headrace.queues.ports import LivePublisher
 from headrace.runtime.observability import report
-from headrace.services.connections import subscriber_hints
+from headrace.services.hints import subscriber_hints
 from headrace.services.live import live_publisher
 from headrace.services.messages import room_log
 from headrace.services.shared import cache, clock

@@ -19,7 +19,8 @@ from headrace.delivery.records import UNKNOWN_STREAM
 from headrace.features.analytics.late_events import late
 from headrace.features.declared.folder import events
 from headrace.features.declared.stream import SECRETS, USER, USER_INDEX, shown, stream_name
-from headrace.runtime.settings import DeclaredSettings, table_settings
+from headrace.runtime.setting_forms import Settings, TableName
+from headrace.runtime.settings import table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import dynamodb
 from headrace.storage.dynamodb import client
@@ -27,6 +28,13 @@ from headrace.storage.dynamodb.client import DynamoTable
 
 KIND = "events"
 WITHHELD = "withheld: a Secret"
+
+
+class DeclaredSettings(Settings):
+    """Where the events of declared streams are."""
+
+    declared_table: TableName
+    """Table of the declared streams."""
 
 
 def tables() -> list[DynamoTable]:

@@ -30,7 +30,8 @@ from headrace.features.declared.reading import EventColumns, IndexReader
 from headrace.features.declared.stream import TIME, TIME_INDEX, USER, USER_INDEX, Events, shown
 from headrace.features.declared.streams import StreamPath, stream_named
 from headrace.runtime.settings import table_settings
-from headrace.services.shared import cursors, range_reader
+from headrace.services.requests import cursors
+from headrace.services.shared import range_reader
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.reading import RangeQuery, RangeReader
 

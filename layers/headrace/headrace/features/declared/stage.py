@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
+from pydantic import Field
+
 from headrace.core.stream import Hook, Stream, built_later
-from headrace.runtime.settings import StreamsSettings
+from headrace.runtime.setting_forms import Settings
+
+
+class StreamsSettings(Settings):
+    """Where the declared streams are."""
+
+    streams_folder: str = Field(default="", description="a folder with a Python file for each stream")
+    """Folder of the declared streams; empty for none."""
 
 
 def streams() -> list[Stream]:

@@ -19,6 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from headrace import declare
 from headrace.core import json, keys, times
+from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
@@ -35,17 +36,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item, expires_at
 from headrace.core.sender import SenderContext, choose_time, choose_user
-from headrace.core.stream import (
-    TIME_SHARDS,
-    AnalyticsDimensions,
-    ArchivedTable,
-    Incoming,
-    Index,
-    Stream,
-    TableSettings,
-    Told,
-    ValidatedEvent,
-)
+from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, ArchivedTable, Index, Stream, TableSettings, Told
 from headrace.declare import fields
 
 GROUP = "declared"

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 
 from headrace.core import keys, times
+from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, StoreUnavailable, UserError, echo
 from headrace.core.items import Item
-from headrace.core.stream import ValidatedEvent
 from headrace.core.times import AGE_LIMIT, AHEAD_LIMIT
 from headrace.features.edits.change import AUTHOR, EDIT, OWNER, TRUSTED, By
 from headrace.runtime.observability import report

@@ -17,7 +17,7 @@ from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import FieldError, InvalidCursor, InvalidRequest, NotFound, Unavailable, echo
 from headrace.core.fields import CanonicalTime, Cursor
 from headrace.features.invitations.consent import Invitations, consent
-from headrace.services.shared import cursors
+from headrace.services.requests import cursors
 from headrace.streams.chat.rooms import requests as ask
 from headrace.streams.chat.rooms.access import check_own, existing
 from headrace.streams.chat.rooms.members import forbidden, leave

@@ -10,18 +10,31 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
+
 from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
-from headrace.features.people.hashes import PersonHashes, people_of, person_hashes
+from headrace.features.people.hashes import ErasureSettings, PersonHashes, people_of, person_hashes
 from headrace.features.people.jobs import DONE, STATE_NAME, DynamoJobs, Job, TaskQueue
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ErasureSettings, ErasureTaskSettings
+from headrace.runtime.settings import ScreenSettings
 from headrace.services.shared import dynamodb
 
 _COUNT = "count:"
 """How the attributes with counts begin."""
 _SAME = "erasedAt = :erasedAt"
+
+
+class ErasureTaskSettings(ErasureSettings, ScreenSettings):
+    """Where erasures wait for their next slice."""
+
+    erasure_queue_url: str = Field(description="the URL of the ErasureQueue")
+    """Queue of erasures."""
+    persist_timeout_seconds: int = Field(default=60, ge=15, le=60)
+    """Time limit of ``persist_events``, for which an erasure waits."""
+    archive_window_seconds: int = Field(default=60, ge=2, le=300)
+    """How long changes are collected before they are archived. An erasure waits for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headrace.core.stream import Stream
-from headrace.runtime.settings import ErasureSettings
+from headrace.runtime.setting_forms import KeyArn, Settings, TableName
 from headrace.services.shared import secrets
 
 USER, SKIER = "user", "skier"
 PSEUDONYM_PREFIX = "erased-"
 _BYTES = 15
 """Bytes of a hash, which are 24 characters of base32: no two people have the same one, and it cannot be guessed."""
+
+
+class ErasureSettings(Settings):
+    """Where it is kept who was erased."""
+
+    erasures_table: TableName
+    """Table of erasures, by hashes of people."""
+    erasure_secret_arn: KeyArn
+    """Secret that people are hashed with."""
 
 
 class Person(NamedTuple):

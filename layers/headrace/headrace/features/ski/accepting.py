@@ -6,13 +6,13 @@ import functools
 from dataclasses import replace
 
 from headrace.core import keys
+from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.errors import NotFound
 from headrace.core.fields import incoming
 from headrace.core.sender import SenderContext
-from headrace.core.stream import Incoming, ValidatedEvent
 from headrace.delivery import http_routes
 from headrace.delivery.http_routes import batch, single
-from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.dynamodb import DynamoResorts, stage_resorts
 from headrace.features.ski.resorts import SeasonGate
 from headrace.features.ski.stream import (
     ID_FIELD,
@@ -25,7 +25,6 @@ from headrace.features.ski.stream import (
     event_id,
     ride_sk,
 )
-from headrace.runtime.settings import ResortSettings
 from headrace.services.shared import impatient
 
 _incoming = incoming(IncomingRide)
@@ -80,4 +79,4 @@ def gate() -> SeasonGate:
 
 @functools.cache
 def _resorts() -> DynamoResorts:
-    return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
+    return stage_resorts(impatient("dynamodb"))

@@ -7,7 +7,15 @@ from collections.abc import Iterable
 from headrace.core.items import Item
 from headrace.features.ski.resorts import Resort
 from headrace.runtime.aws import AwsClient
+from headrace.runtime.setting_forms import Settings, TableName
 from headrace.storage.dynamodb.client import DynamoTable
+
+
+class ResortSettings(Settings):
+    """Where resorts and their seasons are."""
+
+    resorts_table: TableName
+    """Table of resorts and seasons."""
 
 
 class DynamoResorts:
@@ -37,6 +45,11 @@ class DynamoResorts:
         condition = "attribute_not_exists(doubtfulUntil) OR doubtfulUntil < :until"
         for resort_id in resort_ids:
             self._table.update_if(condition, _key(resort_id), "SET doubtfulUntil = :until", {":until": until})
+
+
+def stage_resorts(client: AwsClient) -> DynamoResorts:
+    """The resorts of the stage, through a client of DynamoDB."""
+    return DynamoResorts(client, ResortSettings.read().resorts_table)
 
 
 def _key(resort_id: int) -> Item:

@@ -9,10 +9,10 @@ from headrace.core.items import Item
 from headrace.core.people import Progress, Source, Step, Target, lines_of
 from headrace.core.times import Clock
 from headrace.features.ski.day_counts import INVALID_FOR
-from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.dynamodb import stage_resorts
 from headrace.features.ski.resorts import Resorts
 from headrace.features.ski.stream import SKI, parse_resort_day
-from headrace.runtime.settings import ResortSettings, table_settings
+from headrace.runtime.settings import table_settings
 from headrace.services.shared import clock, dynamodb
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, Pages, rows_of
 
@@ -45,8 +45,7 @@ def _count_again(resorts: Resorts, rows: list[Item], clock: Clock) -> None:
 
 
 def steps() -> list[Step]:
-    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
-    return [partial(erase_rides, _table(), resorts, clock())]
+    return [partial(erase_rides, _table(), stage_resorts(dynamodb()), clock())]
 
 
 def sources(_user_id: str, skier_id: str | None) -> list[Source]:

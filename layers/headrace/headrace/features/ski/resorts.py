@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import FieldError, NotFound, StoreThrottled, StoreUnavailable, UserError
-from headrace.core.stream import ValidatedEvent
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 

@@ -18,12 +18,12 @@ from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Number, seen, seen_form, whole_number
 from headrace.features.ski import answers
 from headrace.features.ski.day_counts import HOURS
-from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.dynamodb import stage_resorts
 from headrace.features.ski.redis import RedisDayCounts
 from headrace.features.ski.resort_days import ResortDays
 from headrace.features.ski.resorts import Resorts, unknown_season
 from headrace.features.ski.stream import LIFTS, SEASONS, SKI, DayID, LiftID, ResortDay, ResortID, SeasonID
-from headrace.runtime.settings import ResortSettings, table_settings
+from headrace.runtime.settings import table_settings
 from headrace.runtime.threads import Parallel
 from headrace.services.shared import cache, clock, dynamodb, range_reader
 from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
@@ -86,7 +86,7 @@ class SkiServices:
 @functools.cache
 def ski_services() -> SkiServices:
     """Each of the shards of a resort's day is read over a connection of its own."""
-    settings, resorts = table_settings(SKI), DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
+    settings, resorts = table_settings(SKI), stage_resorts(dynamodb())
     days = ResortDays(
         DynamoColumns(columns_client(PARALLEL)),
         settings.table,

@@ -13,10 +13,8 @@ def after() -> list[tuple[str, Hook]]:
 def _ride_hook() -> Hook:
     # Imported here: an environment without rides loads none of it.
     from headrace.features.ski.day_counts import RideHook
-    from headrace.features.ski.dynamodb import DynamoResorts
+    from headrace.features.ski.dynamodb import stage_resorts
     from headrace.features.ski.redis import RedisDayCounts
-    from headrace.runtime.settings import ResortSettings
     from headrace.services.shared import clock, dynamodb, separate_cache
 
-    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
-    return RideHook(RedisDayCounts(separate_cache()), resorts, clock()).after_store
+    return RideHook(RedisDayCounts(separate_cache()), stage_resorts(dynamodb()), clock()).after_store

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import ConfigDict, Field
 
 from headrace.core import keys, times
+from headrace.core.accepting import Incoming
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.fields import (
     DIGITS,
@@ -28,7 +29,7 @@ from headrace.core.fields import (
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.people import SKIERS
-from headrace.core.stream import ArchivedTable, Incoming, Index, Stream, TableSettings, Told
+from headrace.core.stream import ArchivedTable, Index, Stream, TableSettings, Told
 from headrace.features.ski import FEATURE
 
 ID_FIELD = "rideID"

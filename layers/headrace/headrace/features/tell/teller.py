@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.core import times
@@ -24,7 +25,8 @@ from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
-from headrace.runtime.settings import ObserveSettings, TellSettings
+from headrace.runtime.setting_forms import Names, Settings
+from headrace.runtime.settings import ObserveSettings
 from headrace.stage.chosen import FEATURES, parts
 from headrace.stage.registry import all_streams
 from headrace.storage.dynamodb.client import from_wire
@@ -35,6 +37,21 @@ _FULL = "timeout"
 
 Answer = dict[str, list[dict[str, str]]]
 """What a mapping wants to know: the first record that is to come again."""
+
+
+class TellSettings(Settings):
+    """For tell_others."""
+
+    tell_target: str = Field(
+        default="",
+        pattern=r"^arn:[a-z-]+:(events:[^:]+:\d{12}:event-bus/.+|sqs:[^:]+:\d{12}:[^:]+)$",
+        description="the ARN of an SQS queue or of an EventBridge bus",
+    )
+    """Queue or bus that gets an event for each stored change; empty for none."""
+    tell_types: Names = Field(min_length=1, description="a comma list of types of events, such as chat,ride.stored")
+    """Which events it gets: streams and types of events."""
+    untold_queue_url: str = Field(description="the URL of the UntoldQueue")
+    """Queue of what could not be told."""
 
 
 class ToldEvent(TypedDict):

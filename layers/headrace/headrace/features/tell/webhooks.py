@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
+from pydantic import Field
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.json import encode_ascii
@@ -27,7 +28,7 @@ from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report
-from headrace.runtime.settings import WebhookSettings
+from headrace.runtime.setting_forms import KeyArn, Networks, Settings, TableName
 from headrace.services.shared import clock, dynamodb, secrets
 
 TRY_AGES = (5, 305, 2_105, 9_305, 27_305, 63_305, 99_305)
@@ -38,6 +39,30 @@ LONGEST_RETRY_AFTER = 3_600
 """How far a receiver can postpone the next try by ``Retry-After``."""
 GONE = 410
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+
+
+class WebhookSettings(Settings):
+    """For send_webhooks."""
+
+    webhook_url: str = Field(default="", description="an https URL without a user, or http://127.0.0.1")
+    """Where webhooks are posted; empty for nowhere."""
+    webhook_addresses: Networks = Field(default=(), description="a comma list of networks, such as 127.0.0.0/8")
+    """Networks that webhooks may reach although they are not of the internet. Empty on AWS."""
+    webhook_secret_arn: KeyArn
+    """Secret that webhooks are signed with, in base64."""
+    webhook_queue_url: str = Field(description="the URL of the WebhookQueue")
+    """Queue of events that are sent as webhooks."""
+    webhook_dead_letter_queue_url: str = Field(description="the URL of the WebhookDeadLetterQueue")
+    """Queue of events whose tries are over."""
+    webhooks_table: TableName
+    """Table of receivers that fail, or are switched off."""
+    webhook_failures: int = Field(default=20, ge=1, le=1000)
+    """Failures in a row after which a receiver is switched off, if they lasted."""
+    webhook_failing_seconds: int = Field(default=43_200, ge=0, le=86_400)
+    """How long they must have lasted."""
+    webhook_off_pause_seconds: int = Field(default=1800, ge=1, le=43_200)
+    """Pause after which an event looks again whether its receiver is on."""
+
 
 Failures = dict[str, list[dict[str, str]]]
 """What the mapping wants to know: the messages that SQS must keep."""

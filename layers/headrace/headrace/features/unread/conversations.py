@@ -30,7 +30,8 @@ from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings
 from headrace.runtime.threads import Parallel
 from headrace.services.reading import history
-from headrace.services.shared import cache, rate_limiter
+from headrace.services.requests import rate_limiter
+from headrace.services.shared import cache
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.reading import RangeQuery, RangeReader
 from headrace.streams.chat.messages.history import History

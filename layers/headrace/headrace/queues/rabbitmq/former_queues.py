@@ -18,9 +18,8 @@ from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection, virtual_host
 from headrace.queues.rabbitmq.parked import move_one, publish_again, queue_instead
 from headrace.queues.rabbitmq.topology import CONNECT_SECONDS, HEARTBEAT_SECONDS, depth_of
-from headrace.queues.rabbitmq.users import ManagementApi, console_url
+from headrace.queues.rabbitmq.users import BrokerUsersSettings, ManagementApi, console_url
 from headrace.runtime.secrets import Secrets, credentials
-from headrace.runtime.settings import BrokerUsersSettings
 
 
 def empty_former_queues(settings: BrokerUsersSettings, secrets: Secrets, seconds: float) -> dict[str, int]:

@@ -22,12 +22,24 @@ from headrace.core.errors import BrokerUnavailable, ConfigurationError, echo
 from headrace.queues.names import LIVE_EXCHANGE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq.endpoints import until_available, virtual_host
 from headrace.runtime.secrets import Credentials, Secrets, credentials
-from headrace.runtime.settings import BrokerUsersSettings
+from headrace.runtime.setting_forms import CredentialsArn, PrivateUrls
+from headrace.runtime.settings import BrokerSettings
 
 CALL_SECONDS = 3.0
 """The longest time to connect, and for each read of an answer."""
 _REASON_LENGTH = 200
 _TEMPORARY = (408, 429)
+
+
+class BrokerUsersSettings(BrokerSettings):
+    """For declare_topology: the broker's users besides the administrator of ``broker_secret_arn``."""
+
+    broker_console_urls: PrivateUrls = ()
+    """Address of each broker's management API; by default https on the host of its first endpoint."""
+    broker_publisher_secret_arn: CredentialsArn
+    """Secret with the name and password of the user that publishes."""
+    broker_consumer_secret_arn: CredentialsArn
+    """Secret with the name and password of the user that event source mappings read with."""
 
 
 class ManagementApi:

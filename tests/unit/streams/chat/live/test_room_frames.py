@@ -10,7 +10,8 @@ import pytest
 
 from headrace.api.responses import FRAME_BYTES
 from headrace.core.caller import Caller
-from headrace.live.connections import CONNECTION_SECONDS, SOME, Subscription, live_marker
+from headrace.live.connections import CONNECTION_SECONDS, Subscription
+from headrace.live.hints import SOME, live_marker
 from headrace.live.shares import CONNECTIONS_PER_ROOM
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from headrace.core.accepting import Result
 from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
 from headrace.core.items import expires_at
 from headrace.core.keys import direct_room
-from headrace.core.stream import Result
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter

@@ -8,8 +8,8 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import iso
-from headrace.live import frames
-from headrace.live.frames import LiveCopy
+from headrace.live import copies
+from headrace.live.copies import LiveCopy
 from headrace.queues.names import SIGNAL_QUEUE, live_queue, live_queues
 from headrace.streams.chat.messages.hooks import NOTICES, LiveHook
 from headrace.streams.chat.messages.positions import UNLOGGED, parse_position, position
@@ -53,7 +53,7 @@ def test_the_copies_after_a_failed_publish_say_that_some_were_missed() -> None:
     live.store(row())
     live.store(row())
 
-    assert [frames.parse(each.body).missed for each in live.publisher.sent] == [True, False]
+    assert [copies.parse(each.body).missed for each in live.publisher.sent] == [True, False]
 
 
 def test_after_an_outage_each_room_gets_one_notice_that_messages_were_missed() -> None:

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.live.connections import (
-    KEPT_SECONDS,
-    LOOK_SECONDS,
-    LOOKS,
-    MARK_SECONDS,
-    SOME,
-    SubscriberHints,
-)
-from headrace.live.frames import LiveCopy
+from headrace.live.copies import LiveCopy
+from headrace.live.hints import KEPT_SECONDS, LOOK_SECONDS, LOOKS, MARK_SECONDS, SOME, SubscriberHints
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from tests.fakes.live import MemoryConnections
 from tests.fakes.storage import MemoryCache
@@ -46,7 +39,7 @@ def test_a_lookup_before_a_subscription_does_not_hide_it() -> None:
             live.subscribe(room_id)
             return found
 
-    live.audience._connections = Raced(live.clock)
+    live.audience._audience = Raced(live.clock)
 
     live.store(row(text="first"))
     live.store(row(text="second"))

@@ -10,18 +10,15 @@ from headrace.features.people.erasure.chat import ChatEraser
 from headrace.features.people.erasure.dead_letters import LetterEraser
 from headrace.features.people.erasure.eraser import Eraser, rounds_of
 from headrace.features.people.erasure.rooms import RoomsEraser
-from headrace.features.people.erasures import erased, erasure_queue, erasures
-from headrace.features.people.exports.tasks import exports
+from headrace.features.people.erasures import ErasureTaskSettings, erased, erasure_queue, erasures
+from headrace.features.people.exports.tasks import ExportSettings, exports
 from headrace.features.people.exports.withdrawal import erase_exports
 from headrace.features.people.hashes import person_hashes
 from headrace.queues.dead_lane import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
-    ArchiveSettings,
     ConnectionSettings,
     DeadLaneSettings,
-    ErasureTaskSettings,
-    ExportSettings,
     RoomSettings,
 )
 from headrace.services.messages import message_table, room_log
@@ -36,8 +33,8 @@ from headrace.streams.chat.stream import CHAT
 @functools.cache
 def eraser() -> Eraser:
     """Runs the slices of erasures."""
-    settings, window = ErasureTaskSettings.read(), ArchiveSettings.read().archive_window_seconds
-    waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, window
+    settings = ErasureTaskSettings.read()
+    waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, settings.archive_window_seconds
     rounds = rounds_of(steps(), made("archive_steps", FEATURES), *waits)
     return Eraser(rounds, erasures(), erasure_queue(), person_hashes(), clock())
 

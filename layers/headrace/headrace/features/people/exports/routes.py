@@ -23,6 +23,7 @@ from headrace.features.people.exports.tasks import (
     WITHDRAWN,
     DynamoExports,
     Export,
+    ExportSettings,
     Kind,
     Task,
     export_queue,
@@ -32,7 +33,7 @@ from headrace.features.people.hashes import USER, Person, PersonHashes, person_h
 from headrace.features.people.jobs import DONE, RUNNING, TaskQueue, requested
 from headrace.runtime.aws import client
 from headrace.runtime.observability import audit
-from headrace.runtime.settings import ExportSettings, RoomSettings
+from headrace.runtime.settings import RoomSettings
 from headrace.services.rooms import memberships
 from headrace.services.shared import dynamodb
 from headrace.storage.s3 import Objects, S3Objects

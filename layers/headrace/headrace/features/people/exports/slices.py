@@ -6,11 +6,11 @@ import functools
 
 from headrace.features.people.exports.exporter import Exporter
 from headrace.features.people.exports.room import RoomSources
-from headrace.features.people.exports.tasks import export_queue, exports
+from headrace.features.people.exports.tasks import ExportSettings, export_queue, exports
 from headrace.features.people.exports.user import UserSources
 from headrace.features.people.hashes import person_hashes
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings
+from headrace.runtime.settings import ConnectionSettings, RoomSettings
 from headrace.services.messages import message_table, messages_table_name
 from headrace.services.rooms import memberships
 from headrace.services.shared import clock, dynamodb, range_reader

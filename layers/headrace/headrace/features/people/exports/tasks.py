@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from pydantic import Field
+
 from headrace.core import times
 from headrace.core.items import Item
+from headrace.features.people.hashes import ErasureSettings
 from headrace.features.people.jobs import DONE, RUNNING, STATE_NAME, DynamoJobs, Job, State, TaskQueue
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ErasureSettings, ExportSettings
 from headrace.services.shared import dynamodb
 
 WITHDRAWN: State = "withdrawn"
@@ -25,6 +27,15 @@ ROOM: Kind = "room"
 _RUNS = "startedAt = :startedAt AND #state = :running"
 KEPT_DAYS = 7
 """Until so many days after the request, there are links. S3 deletes a file at the midnight after."""
+
+
+class ExportSettings(ErasureSettings):
+    """Where exports are: their rows beside the erasures, and their files."""
+
+    exports_bucket: str = Field(min_length=3, description="the name of the ExportsBucket")
+    """Bucket for files of exports."""
+    export_queue_url: str = Field(default="", description="the URL of the ExportQueue")
+    """Queue of exports. Erasures send none."""
 
 
 @dataclass(frozen=True, slots=True)

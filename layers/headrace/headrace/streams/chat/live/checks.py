@@ -17,7 +17,8 @@ from headrace.api.paging.pager import Page
 from headrace.api.paging.request import LIMIT, PageRequest
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import HeadraceError, StoreUnavailable, mapping_of, to_body
+from headrace.core.error_bodies import mapping_of, to_body
+from headrace.core.errors import HeadraceError, StoreUnavailable
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user
 from headrace.storage.reading import RangeQuery

@@ -13,7 +13,7 @@ from headrace.api.params import HEAD_FIELDS, event_list, own_fields
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import to_body
+from headrace.core.error_bodies import to_body
 from headrace.core.fields import AcceptedLane, CanonicalTime
 from headrace.core.json import Encoded, encode
 from headrace.core.stream import Stream

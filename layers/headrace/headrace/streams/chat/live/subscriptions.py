@@ -17,8 +17,8 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, HeadraceError, echo
 from headrace.core.fields import CanonicalTime, StoredId
 from headrace.core.keys import STORED_ID_FORM, channel_user
-from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import Connections
+from headrace.live.hints import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.live.shares import Shares
 from headrace.streams.chat.live.frames import Answer

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from headrace.core import keys, times
+from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable, UserError
-from headrace.core.stream import ValidatedEvent
 from headrace.core.times import Interval
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report

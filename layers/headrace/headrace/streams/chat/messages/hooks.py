@@ -19,8 +19,8 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.json import encoded_list
 from headrace.core.times import Clock, iso
-from headrace.live.connections import SOME, SubscriberHints
 from headrace.live.frames import frame, split
+from headrace.live.hints import SOME, SubscriberHints
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.breaker import Cooldown

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import channel_user, newest_page, room_key
-from headrace.live.connections import live_marker
+from headrace.live.hints import live_marker
 from headrace.runtime.breaker import Cooldown
 from headrace.storage.ports import Command, Commands
 from headrace.streams.chat.messages.positions import new_tag

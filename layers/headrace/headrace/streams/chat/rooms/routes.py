@@ -15,8 +15,8 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreUnavailable, Unavailable, echo
-from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import Connections
+from headrace.live.hints import SubscriberHints
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, existing, not_in_room
 from headrace.streams.chat.rooms.channels import Channels
