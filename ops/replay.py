@@ -16,7 +16,7 @@ from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import SECOND, Clock, SystemClock
 from headrace.features.archive.bucket import NEW, Line, Newest, folder_of, unpack
 from headrace.runtime.aws import client
-from headrace.storage.s3 import Objects, S3Objects
+from headrace.storage.s3 import Objects
 from localstage.client.running_stage import stage_file
 from localstage.core.errors import StageError
 from localstage.core.statefile import StateFile
@@ -78,7 +78,7 @@ def replay(
     tables = {table: (variables[variable], key) for table, (variable, key) in TABLES.items()}
     erased = Erased.by(variables["ERASURES_TABLE"], variables["ERASURE_SECRET_ARN"])
     options: Any = {"timeout": SECONDS, "attempts": 5, "connections": AT_ONCE}
-    objects, dynamodb = S3Objects(client("s3", **options), name), client("dynamodb", **options)
+    objects, dynamodb = Objects(client("s3", **options), name), client("dynamodb", **options)
     shards = int(variables.get("TIME_SHARDS_WRITTEN") or TIME_SHARDS.write)
     work = Replay(objects, dynamodb, tables, erased, SystemClock(), shards)
     counts: Counter[str] = Counter()

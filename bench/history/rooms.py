@@ -38,15 +38,15 @@ class RoomAccesses:
     def __init__(self, sizes: list[int]) -> None:
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.rooms.access import RoomAccess
-        from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+        from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
         from headrace.streams.chat.rooms.memberships import Change, membership_event
         from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 
         dynamodb = lean("dynamodb")
-        memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)
+        memberships = Memberships(dynamodb, MEMBERSHIPS)
         self.of: dict[str, RoomAccess] = {}
         for kind in ("open", "members"):
-            rooms = CachedRooms(DynamoRooms(dynamodb, ROOMS))
+            rooms = CachedRooms(RoomTable(dynamodb, ROOMS))
             for room_id in (SHARDED, *(f"room-{size}" for size in sizes)):
                 rooms._cached[room_id] = Room(room_id, kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)

@@ -45,10 +45,10 @@ from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.dynamodb.readers import DynamoReader
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.consent import Invitation
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
 from tests.contract.tables import described, index
@@ -139,9 +139,9 @@ class World:
             self.clock,
             sleep=lambda _seconds: None,
         )
-        self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
+        self.memberships = Memberships(self.dynamodb, "EMemberships")
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
-        self.rooms = DynamoRooms(self.dynamodb, "ERooms")
+        self.rooms = RoomTable(self.dynamodb, "ERooms")
         user = UserSources(
             messages,
             rooms,
@@ -203,7 +203,7 @@ class World:
             self.exporter.run(ExportTask(**json.loads(encode(asdict(each)))), lambda left=left: next(left))
 
     def table(self, name: str) -> DynamoTable:
-        return (DynamoMessageTable if name.startswith("EMessages") else DynamoTable)(self.dynamodb, name, "rows")
+        return (MessageTable if name.startswith("EMessages") else DynamoTable)(self.dynamodb, name, "rows")
 
     def rows(self, table: str) -> list[Item]:
         return list(self.table(table).scan_all())

@@ -13,7 +13,7 @@ import redis
 
 from headrace.features.archive.bucket import Newest, unpack
 from headrace.storage.dynamodb.client import from_wire
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects
 from loadtest.client.stage_template import write_template
 from localstage.core.statefile import StateFile
 from localstage.template.attributes import ACCOUNT
@@ -76,7 +76,7 @@ class Archived:
         return sorted(row for page in pages for row in map(shape, page["Items"]) if PROBE not in row)
 
     def objects(self) -> dict[str, bytes]:
-        objects = S3Objects(self.s3, self.bucket)
+        objects = Objects(self.s3, self.bucket)
         return {name: objects.read(name) for name in objects.names("") if name.endswith(".gz")}
 
     def archived(self) -> list[str]:

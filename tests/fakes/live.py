@@ -17,7 +17,7 @@ from headrace.live.push_service import Push, PushResult
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, from_wire
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import new_tag
-from headrace.streams.chat.messages.redis import LOG_MILLISECONDS, TAG_MILLISECONDS
+from headrace.streams.chat.messages.redis import LOG_MILLISECONDS, TAG_MILLISECONDS, RoomLog
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, Since
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
@@ -29,45 +29,45 @@ def live_hook(cache: MemoryCache, clock: Clock) -> LiveHook:
     return LiveHook(log, hints, MemoryLivePublisher, clock, lambda *_: None)
 
 
-class MemoryRoomLog:
-    """:class:`~headrace.streams.chat.messages.room_log.RoomLog` in a cache in memory."""
+class MemoryRoomLog(RoomLog):
+    """Logs of rooms in a cache in memory."""
 
     def __init__(self, cache: MemoryCache) -> None:
-        self._cache = cache
+        self._memory = cache
 
     @property
     def is_unavailable(self) -> bool:
-        return self._cache.down
+        return self._memory.down
 
     def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
-        with self._cache.one_call():
+        with self._memory.one_call():
             return {room_id: self._append(room_id, batch) for room_id, batch in batches.items()}
 
     def _append(self, room_id: str, batch: Batch) -> Appended:
         tag_key, log_key, marker = (room_key(kind, room_id) for kind in ("tag", "log", "live"))
-        follows, log, mark = self._cache.get_many([tag_key, log_key, marker])
-        self._cache.forget(newest_page(room_id))
-        self._cache.set_many({tag_key: (batch.tag.encode(), TAG_MILLISECONDS / 1000)})
+        follows, log, mark = self._memory.get_many([tag_key, log_key, marker])
+        self._memory.forget(newest_page(room_id))
+        self._memory.set_many({tag_key: (batch.tag.encode(), TAG_MILLISECONDS / 1000)})
         if (mark == NONE and channel_user(room_id) is None) or not batch.frames:
-            self._cache.forget(log_key)
+            self._memory.forget(log_key)
         else:
             kept: list[LoggedFrame] = pickle.loads(log) if log and follows else []
             kept = kept or [LoggedFrame((follows or b"").decode(), 0, "[]")]
             kept += batch.frames
-            self._cache.set_many({log_key: (pickle.dumps(kept), LOG_MILLISECONDS / 1000)})
+            self._memory.set_many({log_key: (pickle.dumps(kept), LOG_MILLISECONDS / 1000)})
         return Appended((follows or b"").decode(), mark)
 
     def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
-        with self._cache.one_call():
+        with self._memory.one_call():
             return {room_id: self._since(room_id, tag) for room_id, tag in tags.items()}
 
     def _since(self, room_id: str, tag: str) -> Since:
         tag_key, log_key = (room_key(kind, room_id) for kind in ("tag", "log"))
-        newest, log = self._cache.get_many([tag_key, log_key])
+        newest, log = self._memory.get_many([tag_key, log_key])
         if newest is None:
             made = new_tag()
-            self._cache.forget(log_key)
-            self._cache.set_many({tag_key: (made.encode(), TAG_MILLISECONDS / 1000)})
+            self._memory.forget(log_key)
+            self._memory.set_many({tag_key: (made.encode(), TAG_MILLISECONDS / 1000)})
             return Since(made)
         if newest.decode() == tag:
             return Since(tag, [])

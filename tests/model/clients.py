@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from headrace.api.error_bodies import Result
 from headrace.core import times
-from headrace.core.accepting import Result
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.core.sender import SenderContext

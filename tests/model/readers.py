@@ -22,7 +22,7 @@ from headrace.features.tell.told import tells
 from headrace.features.unread.conversations import ConversationServices, ConversationsQuery, list_conversations
 from headrace.features.unread.walks import Walks
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.requests import MessagePath
@@ -105,7 +105,7 @@ class Readers:
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
-        rooms = DynamoMessageTable(_Client(world), TABLE.table, "messages")
+        rooms = MessageTable(_Client(world), TABLE.table, "messages")
         user = UserSources(rooms, rooms, rooms, rooms, lambda _user, _skier: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))

@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.core.accepting import ValidatedEvent
+from headrace.core.sender import ValidatedEvent
 from headrace.core.times import SECOND
 from tests.model.readers import Readers, version
 from tests.model.running import settings_of

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.errors import UserError
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext
+from headrace.core.sender import SenderContext, ValidatedEvent
 from headrace.core.stream import Reason
 from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import MESSAGE

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.api.params import read
-from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext
+from headrace.core.sender import Incoming, SenderContext, ValidatedEvent
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
 from headrace.features.attachments.files import names_of
@@ -27,7 +26,7 @@ from headrace.features.reactions.routes import REACTIONS, ReactionFrame
 from headrace.streams.chat.message_row import CHANGE, may_have_more, place_of
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import KnownMessages, Remove
-from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.dynamodb import Memberships
 from headrace.streams.chat.rooms.rooms import CachedRooms
 
 EDIT, REACTION = change.KIND.name, reaction.KIND.name

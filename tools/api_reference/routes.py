@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from headrace.api.error_bodies import ERROR_MAPPINGS, ErrorMapping
 from headrace.api.router import Route
 from headrace.bootstrap.api import ACTIONS
-from headrace.core.error_bodies import ERROR_MAPPINGS, ErrorMapping
 from headrace.core.errors import (
     Forbidden,
     HeadraceError,

@@ -20,10 +20,10 @@ from headrace.features.archive.tidier import LOCK, Tidier
 from headrace.features.edits.change import fold
 from headrace.features.people.hashes import USER, Person
 from headrace.features.people.jobs import DONE
-from headrace.features.ski.dynamodb import DynamoResorts
+from headrace.features.ski.dynamodb import Resorts
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects
 from localstage.triggers.table_stream import build_event
 from ops.erased import Erased
 from ops.replay import ERASED, EXPIRED, READ, THERE, WRITTEN, Replay
@@ -55,13 +55,13 @@ class Archived(World):
         super().__init__(dynamodb, (self.caught_up,))
         self.bucket = f"archive-{uuid.uuid4().hex}"
         sdk("s3").create_bucket(Bucket=self.bucket)
-        self.objects = S3Objects(client("s3"), self.bucket)
+        self.objects = Objects(client("s3"), self.bucket)
         self.archiver = Archiver(self.objects, archived())
         self.tidier = Tidier(self.objects, sleep=lambda _: None)
         self.places: dict[str, str] = {}
         self.is_behind = False
         self.time_shards = TIME_SHARDS.write
-        self.resorts = DynamoResorts(self.dynamodb, "EResorts")
+        self.resorts = Resorts(self.dynamodb, "EResorts")
 
     def archive(self) -> None:
         """What the mappings do."""

@@ -13,7 +13,7 @@ from headrace.core.times import iso
 from headrace.features.invitations.dynamodb import JOIN_TIME, OPEN_LIMIT, UNOPENED_LIMIT, DynamoInvitations
 from headrace.runtime.aws import client
 from headrace.streams.chat.rooms.consent import Invitation
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb import Memberships
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from tests.contract.chat.conftest import MEMBERSHIPS
 from tests.fakes.invitations import MemoryInvitations
@@ -227,7 +227,7 @@ def test_invitations_are_no_members_of_any_room(tables: Any) -> None:
     """A user id may equal a room id."""
     invitations, memberships = (
         DynamoInvitations(client("dynamodb"), MEMBERSHIPS),
-        DynamoMemberships(client("dynamodb"), MEMBERSHIPS),
+        Memberships(client("dynamodb"), MEMBERSHIPS),
     )
     invitations.add(invitation("kitchen", inviter="kitchen"))
     memberships.add(Change(user_id="dora", room_id="kitchen", kind="join", event=f"{AT}#x"))

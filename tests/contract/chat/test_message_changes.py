@@ -14,7 +14,7 @@ from headrace.features.edits.change import Change, fold
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.runtime.aws import client
 from headrace.stage.registry import subject_of as message_of
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from tests.contract.tables import described, made
 from tests.fakes.changes import MemoryChanges
 from tests.worlds.message_changes import DynamoMessageChanges
@@ -42,7 +42,7 @@ def place(request: pytest.FixtureRequest) -> tuple[DynamoChanges, Put]:
         return MemoryChanges(rows), lambda row: rows.update({(row["roomId"], row["timestampSk"]): row})
     request.getfixturevalue("table")
     dynamodb = client("dynamodb")
-    return DynamoMessageChanges(dynamodb, TABLE, "messages"), DynamoMessageTable(dynamodb, TABLE, "messages").put
+    return DynamoMessageChanges(dynamodb, TABLE, "messages"), MessageTable(dynamodb, TABLE, "messages").put
 
 
 def change(number: int, kind: str = "edit", key: str = KEY, room: str = "kitchen~4", **more: Any) -> Item:

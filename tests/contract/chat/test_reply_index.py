@@ -14,7 +14,7 @@ from headrace.features.replies.field import thread
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.reading import RangeQuery, RangeReader
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.room_shards import stored
 from headrace.streams.chat.stream import REPLY_INDEX, THREAD
@@ -56,7 +56,7 @@ def reader(request: pytest.FixtureRequest) -> RangeReader:
         return MessageReader(MemoryReader(lambda _: [stored(each) for each in ROWS]))
     request.getfixturevalue("table")
     dynamodb = client("dynamodb")
-    messages = DynamoMessageTable(dynamodb, TABLE, "messages")
+    messages = MessageTable(dynamodb, TABLE, "messages")
     for each in ROWS:
         messages.put(each)
     return MessageReader(DynamoReader(dynamodb))

@@ -14,8 +14,8 @@ from headrace.storage.ports import Cache
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.chat.messages import redis
 from headrace.streams.chat.messages.positions import new_tag
-from headrace.streams.chat.messages.redis import LOG_BYTES, RedisRoomLog
-from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, RoomLog, Since
+from headrace.streams.chat.messages.redis import LOG_BYTES, RoomLog
+from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, Since
 from tests.contract.redis_node import RedisNode
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache
@@ -55,7 +55,7 @@ def in_redis(node: RedisNode) -> Subject:
     client = connect(node.settings, 1.0)
     client.flushall()
     cache = RedisCache.of(node.settings)
-    return Subject(cache, RedisRoomLog(cache), client.delete)
+    return Subject(cache, RoomLog(cache), client.delete)
 
 
 def test_what_was_appended_after_a_tag_is_read_in_order(subject: Subject) -> None:

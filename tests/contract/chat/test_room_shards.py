@@ -13,7 +13,7 @@ from headrace.runtime.aws import client
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import Table
 from headrace.streams.chat.live.checks import _unlogged
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, UNLOGGED, position
 from headrace.streams.chat.messages.shards import MessageReader
@@ -47,7 +47,7 @@ def message(room: str, number: int, **more: Any) -> dict[str, Any]:
 
 def store(*rows: dict[str, Any]) -> None:
     """Store messages, also in place of others."""
-    messages = DynamoMessageTable(client("dynamodb"), MESSAGES.name, "messages")
+    messages = MessageTable(client("dynamodb"), MESSAGES.name, "messages")
     for each in rows:
         messages.put(each)
 

@@ -10,7 +10,7 @@ import pytest
 from headrace.core.errors import Conflict
 from headrace.core.times import Interval, iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
 from headrace.streams.chat.rooms.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
@@ -18,7 +18,6 @@ from headrace.streams.chat.rooms.memberships import (
     Change,
     EventKind,
     Membership,
-    Memberships,
     membership_event,
 )
 from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
@@ -38,7 +37,7 @@ def parts(request: pytest.FixtureRequest) -> Parts:
         return MemoryRooms(), MemoryMemberships()
     request.getfixturevalue("tables")
     dynamodb = client("dynamodb")
-    return DynamoRooms(dynamodb, ROOMS), DynamoMemberships(dynamodb, MEMBERSHIPS)
+    return RoomTable(dynamodb, ROOMS), Memberships(dynamodb, MEMBERSHIPS)
 
 
 def change(kind: EventKind, at: str, event_id: str = "e", **more: Any) -> Change:
@@ -174,7 +173,7 @@ def test_a_full_membership_forgets_its_oldest_closed_interval(parts: Parts) -> N
     events = {
         kind: [f"{times[2 * number + at]}#{widest}{number:04d}" for number in range(JOINS_LIMIT)] for kind, at in kinds
     }
-    if isinstance(memberships, DynamoMemberships):
+    if isinstance(memberships, Memberships):
         # One by one would take half a minute.
         row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}}
         row |= {f"{kind}s": {"SS": found} for kind, found in events.items()}  # type: ignore[dict-item]
@@ -194,7 +193,7 @@ def test_a_full_membership_forgets_its_oldest_closed_interval(parts: Parts) -> N
 def test_a_full_set_of_leaves_that_change_nothing_takes_another_one(parts: Parts) -> None:
     _, memberships = parts
     leaves = [f"{T[0]}#{number:04d}" for number in range(LEAVES_LIMIT)]
-    if isinstance(memberships, DynamoMemberships):
+    if isinstance(memberships, Memberships):
         row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}, "leaves": {"SS": leaves}}
         memberships._table.call(memberships._table.client.put_item, TableName=MEMBERSHIPS, Item=row)
     else:
@@ -243,7 +242,7 @@ def test_memberships_beyond_one_page_of_the_table_are_found(parts: Parts) -> Non
     joins = frozenset(f"{T[3]}#{number:064d}" for number in range(1000))
     for number in range(15):
         room_id = f"room-{number:02d}"
-        if isinstance(memberships, DynamoMemberships):
+        if isinstance(memberships, Memberships):
             row = {"userId": {"S": "bob"}, "roomId": {"S": room_id}, "joins": {"SS": sorted(joins)}}
             memberships._table.call(memberships._table.client.put_item, TableName=MEMBERSHIPS, Item=row)
         else:

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.runtime.aws import client
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects
 from tests.contract.emulators import sdk
 from tests.worlds.ports import free_port
 
@@ -17,26 +17,26 @@ BUCKET = "headrace-exports"
 
 
 @pytest.fixture
-def files(ministack: str) -> S3Objects:
+def files(ministack: str) -> Objects:
     """Their listing has pages of two, so that few files make several."""
     sdk("s3").create_bucket(Bucket=BUCKET)
     s3 = client("s3")
     s3.meta.events.register("before-parameter-build.s3.ListObjectsV2", lambda params, **_: params.update(MaxKeys=2))
-    return S3Objects(s3, BUCKET)
+    return Objects(s3, BUCKET)
 
 
 def names() -> list[str]:
     return [each["Key"] for each in sdk("s3").list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
 
-def delete_all(files: S3Objects, folder: str) -> int:
+def delete_all(files: Objects, folder: str) -> int:
     names = list(files.names(folder))
     for name in names:
         files.delete(name)
     return len(names)
 
 
-def test_a_link_opens_a_file_under_its_shown_name_until_the_file_is_deleted(files: S3Objects) -> None:
+def test_a_link_opens_a_file_under_its_shown_name_until_the_file_is_deleted(files: Objects) -> None:
     files.write("exports/a/1", b"lines")
     link = files.link("exports/a/1", "export-00001.jsonl.gz", 900)
 
@@ -51,7 +51,7 @@ def test_a_link_opens_a_file_under_its_shown_name_until_the_file_is_deleted(file
         urlopen(link, timeout=10)
 
 
-def test_all_files_of_a_folder_are_listed_in_order_and_deleted_and_no_others(files: S3Objects) -> None:
+def test_all_files_of_a_folder_are_listed_in_order_and_deleted_and_no_others(files: Objects) -> None:
     wanted = [f"exports/a/{number:05}" for number in range(5)]
     for name in (*wanted[3:], "exports/ab/1", *wanted[:3]):
         files.write(name, b"")
@@ -64,7 +64,7 @@ def test_all_files_of_a_folder_are_listed_in_order_and_deleted_and_no_others(fil
 
 def test_a_bucket_that_cannot_be_reached_is_named_without_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    away = S3Objects(client("s3", timeout=0.2, attempts=1), BUCKET)
+    away = Objects(client("s3", timeout=0.2, attempts=1), BUCKET)
 
     for call in (lambda: away.write("exports/dora/1", b"secret"), lambda: delete_all(away, "exports/dora/")):
         with pytest.raises(StoreUnavailable) as error:

@@ -16,7 +16,7 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.features.operations.dead_letter import REDRIVEN, Filter
 from headrace.features.operations.dead_letters import DeadLetters
-from headrace.queues.dead_lane import TIMEOUT, DeadLane, ReceivedLetter, SqsDeadLane
+from headrace.queues.dead_lane import TIMEOUT, DeadLane, ReceivedLetter
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.sqs import BASE64, ENCODING, SqsRetryLane, to_text
 from headrace.runtime.aws import client
@@ -89,8 +89,8 @@ def queues(sqs: Any) -> Iterator[tuple[str, str]]:
         sqs.delete_queue(QueueUrl=url)
 
 
-def dead_lane(url: str) -> SqsDeadLane:
-    return SqsDeadLane(url, client("sqs", timeout=TIMEOUT))
+def dead_lane(url: str) -> DeadLane:
+    return DeadLane(url, client("sqs", timeout=TIMEOUT))
 
 
 def retry_lane(url: str) -> SqsRetryLane:

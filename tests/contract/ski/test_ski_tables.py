@@ -14,10 +14,10 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.features.ski import routes, skiers
 from headrace.features.ski.day_counts import RideHook
-from headrace.features.ski.dynamodb import DynamoResorts
-from headrace.features.ski.redis import RedisDayCounts
+from headrace.features.ski.dynamodb import Resorts
+from headrace.features.ski.redis import DayCounts
 from headrace.features.ski.resort_days import LAG, ResortDays
-from headrace.features.ski.resorts import Resort, Resorts
+from headrace.features.ski.resorts import Resort
 from headrace.features.ski.stream import RESORT_DAY_INDEX, SKI, ResortDay
 from headrace.runtime.aws import client
 from headrace.runtime.threads import Parallel
@@ -50,7 +50,7 @@ def resorts(request: pytest.FixtureRequest) -> Resorts:
     if request.param == "memory":
         return MemoryResorts()
     request.getfixturevalue("tables")
-    return DynamoResorts(client("dynamodb"), RESORTS)
+    return Resorts(client("dynamodb"), RESORTS)
 
 
 def test_adding_a_season_twice_keeps_one_and_the_latest_name(resorts: Resorts) -> None:
@@ -83,10 +83,10 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     redis_node.start()
     connect(redis_node.settings, 1.0).flushall()
     clock = FixedClock(SystemClock().now())
-    counts = RedisDayCounts(RedisCache.of(redis_node.settings))
+    counts = DayCounts(RedisCache.of(redis_node.settings))
     dynamodb, refused = client("dynamodb"), list[bool]()
     play_responses(dynamodb, lambda body: refusal("Refused") if refused and "KeyConditionExpression" in body else None)
-    resorts = DynamoResorts(dynamodb, RESORTS)
+    resorts = Resorts(dynamodb, RESORTS)
     hook = RideHook(counts, resorts, clock)
     days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock, parallel=Parallel(8, "days"))
     day = ResortDay(7, 2025, 45)

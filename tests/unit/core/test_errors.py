@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from headrace.api.error_bodies import mapping_of, to_body
 from headrace.core import errors
-from headrace.core.error_bodies import mapping_of, to_body
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, PublishNacked, RateLimited
 
 

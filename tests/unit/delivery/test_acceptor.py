@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headrace.core.accepting import Result, ValidatedEvent
+from headrace.api.error_bodies import Result
 from headrace.core.caller import Caller
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -19,6 +19,7 @@ from headrace.core.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
+from headrace.core.sender import ValidatedEvent
 from headrace.delivery import acceptor
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Outcome, Outgoing

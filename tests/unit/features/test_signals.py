@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from headrace.api.error_bodies import mapping_of
 from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
-from headrace.core.error_bodies import mapping_of
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.signals import parse
 from headrace.queues.names import SIGNAL_QUEUE

@@ -20,7 +20,7 @@ from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, from_
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.reading import Query, RangeQuery
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
 from headrace.streams.chat.rooms.rooms import Room
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 
@@ -32,9 +32,9 @@ COLUMNS = Query("Messages", "bucketId", "001", "timestampSk", "TimeIndex", "a", 
 ADAPTERS: dict[str, Callable[[Any], object]] = {
     "ranges": lambda dynamodb: DynamoReader(dynamodb).read(RANGE),
     "columns": lambda dynamodb: DynamoColumns(dynamodb).read(COLUMNS),
-    "rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get("kitchen"),
-    "several rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get_many(["kitchen"]),
-    "memberships": lambda dynamodb: DynamoMemberships(dynamodb, "Memberships").get("alice", "kitchen"),
+    "rooms": lambda dynamodb: RoomTable(dynamodb, "Rooms").get("kitchen"),
+    "several rooms": lambda dynamodb: RoomTable(dynamodb, "Rooms").get_many(["kitchen"]),
+    "memberships": lambda dynamodb: Memberships(dynamodb, "Memberships").get("alice", "kitchen"),
 }
 
 
@@ -140,7 +140,7 @@ def test_a_room_that_another_created_first_comes_with_the_failed_condition() -> 
         body = {name: value for name, value in kitchen.to_body().items() if value is not None}
         return answer[0], {**answer[1], "Item": to_wire(body)}
 
-    created = DynamoRooms(played(play), "Rooms").create(replace(kitchen, kind="open", created_by="bob"))
+    created = RoomTable(played(play), "Rooms").create(replace(kitchen, kind="open", created_by="bob"))
 
     assert created == kitchen
     assert len(calls) == 1

@@ -24,8 +24,8 @@ import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
 from headrace.api.claims import CONNECT_SCOPES, SUBPROTOCOL, caller_from_claims, refused_context
+from headrace.api.error_bodies import mapping_of
 from headrace.core.caller import Caller
-from headrace.core.error_bodies import mapping_of
 from headrace.core.errors import Forbidden, TokenExpired, Unauthorized, Unavailable, UserError, echo
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from headrace.core import error_bodies, errors, times
+from headrace.api import error_bodies
+from headrace.core import errors, times
 from headrace.core.fields import named
 from headrace.core.json import encode_object
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.claims import caller_from_frame, caller_from_http, refusal_of
+from headrace.api.error_bodies import mapping_of, to_body
 from headrace.api.params import NoBody, Params, frame_fields, http_body, parse_object, path_names, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID, Call
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
-from headrace.core.error_bodies import mapping_of, to_body
 from headrace.core.errors import FieldError, HeadraceError, InvalidRequest, NotFound, RateLimited, echo
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import Meter

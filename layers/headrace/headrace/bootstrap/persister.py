@@ -30,7 +30,7 @@ from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.dynamodb import MessageStore
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook
 from headrace.streams.chat.messages.known import KnownMessages
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.dynamodb import RoomTable
 from headrace.streams.chat.stream import MESSAGE
 
 DEPTH_SECONDS = 1.0
@@ -49,7 +49,7 @@ def persister() -> Persister:
     check = MessageCheck(rooms(), memberships(), clock(), room_log(), by_first_message=by_first_message)
     completes = functools.partial(parts, "complete", FEATURES)
     known = ((MESSAGE, KnownMessages(messages, completes).known), *made("known"))
-    activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
+    activity = RoomTable(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
         (MESSAGE, live_hook().after_store),

@@ -1,4 +1,4 @@
-"""Every error that Headrace raises, poison too; :mod:`headrace.core.error_bodies` has how each is answered."""
+"""Every error that Headrace raises, poison too; :mod:`headrace.api.error_bodies` has how each is answered."""
 
 from __future__ import annotations
 

@@ -1,12 +1,18 @@
-"""The sender of events, and the rules for the time and the user of what they send."""
+"""The sender of events, the rules for the time and the user of what they send, and what a stream accepts of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headrace.core import times
-from headrace.core.errors import FieldError, InvalidEvent, echo
+from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, echo
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from headrace.core.caller import Caller
 
 HashAddress = Callable[[str], str | None]
 
@@ -94,3 +100,31 @@ def choose_user(sender: SenderContext, user_id: str | None, username: str | None
         if given is not None and given != own:
             raise InvalidEvent(details=[FieldError(name, "is not the token's", echo(given), allowed)])
     return sender.subject, sender.username
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedEvent:
+    """A valid event with its id. ``key`` is equal for equal events; ``receipt`` is part of the response."""
+
+    event: dict[str, Any]
+    id: str
+    key: tuple[str, str]
+    receipt: dict[str, str]
+
+
+class Incoming(NamedTuple):
+    """How clients send events.
+
+    ``accept(raw, sender)`` validates an event and adds its id, time and user, or raises InvalidEvent. ``model`` is that
+    of an event as it is sent; a stream without one is not for clients.
+    """
+
+    accept: Callable[[object, SenderContext], ValidatedEvent]
+    model: type[BaseModel] | None = None
+
+
+class Gate(Protocol):
+    """Says which valid events of a stream may be written."""
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
+        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""

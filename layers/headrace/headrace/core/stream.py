@@ -21,8 +21,7 @@ from headrace.core.times import HOUR_LENGTH
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from headrace.core.accepting import Incoming, ValidatedEvent
-    from headrace.core.sender import SenderContext
+    from headrace.core.sender import Incoming, SenderContext, ValidatedEvent
 
 
 @dataclass(frozen=True, kw_only=True)

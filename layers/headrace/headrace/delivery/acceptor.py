@@ -13,14 +13,13 @@ from typing import cast
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from headrace.api.error_bodies import Result, mapping_of
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core import keys, times
-from headrace.core.accepting import Gate, Result, ValidatedEvent
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
-from headrace.core.error_bodies import mapping_of
 from headrace.core.errors import InvalidEvent, Lane, RetryLaneUnavailable, Unavailable, echo
-from headrace.core.sender import HashAddress, SenderContext, without_hash
+from headrace.core.sender import Gate, HashAddress, SenderContext, ValidatedEvent, without_hash
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.delivery.backlog_limit import BacklogLimit

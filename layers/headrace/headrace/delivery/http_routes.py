@@ -8,10 +8,10 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from headrace.api import responses
+from headrace.api.error_bodies import mapping_of
 from headrace.api.params import AnyBody, event_list
 from headrace.api.router import Reply, Request, Route
 from headrace.core.caller import EVENTS_WRITE
-from headrace.core.error_bodies import mapping_of
 from headrace.core.errors import (
     FieldError,
     Forbidden,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.errors import DeadLaneUnavailable, RetryLaneUnavailable
 from headrace.queues.sqs import in_batches
@@ -29,8 +29,18 @@ class ReceivedLetter:
     received: int
 
 
-class DeadLane(Protocol):
-    """Receives dead records, and releases or deletes them."""
+LONG_POLL = 1
+"""Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
+TIMEOUT = 5.0
+"""Seconds that the client of a dead lane should wait for an answer: the poll, and time to spare."""
+
+
+class DeadLane:
+    """Receives dead records from the queue ``url``, and releases or deletes them."""
+
+    def __init__(self, url: str, sqs: AwsClient) -> None:
+        self._url = url
+        self._client = sqs
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
         """At most ten records, hidden for ``hold`` seconds; none if the queue has no others now.
@@ -38,31 +48,6 @@ class DeadLane(Protocol):
         Raises:
             DeadLaneUnavailable: the queue does not answer.
         """
-
-    def others_hold(self, count: int) -> bool:
-        """Whether others hold records, beside ``count`` of the caller. Raises DeadLaneUnavailable."""
-
-    def release(self, held: Sequence[ReceivedLetter]) -> None:
-        """Make them visible at once. Where that fails, they become visible when the time of their receive is over."""
-
-    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
-        """Delete them; whether each is known to be deleted, in order. Never raises for what the queue does."""
-
-
-LONG_POLL = 1
-"""Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
-TIMEOUT = 5.0
-"""Seconds that the client of a dead lane should wait for an answer: the poll, and time to spare."""
-
-
-class SqsDeadLane:
-    """A :class:`DeadLane` on the queue ``url``."""
-
-    def __init__(self, url: str, sqs: AwsClient) -> None:
-        self._url = url
-        self._client = sqs
-
-    def receive(self, hold: int) -> list[ReceivedLetter]:
         try:
             answer = call(
                 self._client.receive_message,
@@ -78,16 +63,19 @@ class SqsDeadLane:
         return [_received(message) for message in answer.get("Messages", ())]
 
     def others_hold(self, count: int) -> bool:
+        """Whether others hold records, beside ``count`` of the caller. Raises DeadLaneUnavailable."""
         try:
             return queue_counts(self._client, self._url)["inFlight"] > count
         except RetryLaneUnavailable as error:
             raise DeadLaneUnavailable(error.message) from error
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
+        """Make them visible at once. Where that fails, they become visible when the time of their receive is over."""
         entries = [{"ReceiptHandle": each.receipt, "VisibilityTimeout": 0} for each in held]
         in_batches(self._client.change_message_visibility_batch, self._url, entries)
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
+        """Delete them; whether each is known to be deleted, in order. Never raises for what the queue does."""
         entries = [{"ReceiptHandle": each.receipt} for each in held]
         return in_batches(self._client.delete_message_batch, self._url, entries)
 

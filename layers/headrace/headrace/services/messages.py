@@ -6,27 +6,27 @@ import functools
 
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import cache, dynamodb, impatient
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable
-from headrace.streams.chat.messages.redis import RedisRoomLog
+from headrace.streams.chat.messages.dynamodb import MessageTable
+from headrace.streams.chat.messages.redis import RoomLog
 from headrace.streams.chat.stream import CHAT
 
 
 @functools.cache
-def room_log() -> RedisRoomLog:
+def room_log() -> RoomLog:
     """The logs of rooms."""
-    return RedisRoomLog(cache())
+    return RoomLog(cache())
 
 
 @functools.cache
-def message_table() -> DynamoMessageTable:
+def message_table() -> MessageTable:
     """The table of messages."""
-    return DynamoMessageTable(dynamodb(), messages_table_name(), "messages")
+    return MessageTable(dynamodb(), messages_table_name(), "messages")
 
 
 @functools.cache
-def impatient_message_table() -> DynamoMessageTable:
+def impatient_message_table() -> MessageTable:
     """The table of messages, for checks as those of :func:`impatient_rooms`."""
-    return DynamoMessageTable(impatient("dynamodb"), messages_table_name(), "messages")
+    return MessageTable(impatient("dynamodb"), messages_table_name(), "messages")
 
 
 def messages_table_name() -> str:

@@ -6,23 +6,23 @@ import functools
 
 from headrace.runtime.settings import RoomSettings
 from headrace.services.shared import dynamodb, impatient
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
 from headrace.streams.chat.rooms.rooms import CachedRooms
 
 
 @functools.cache
 def rooms() -> CachedRooms:
     """The rooms, with those that were read before kept in memory."""
-    return CachedRooms(DynamoRooms(dynamodb(), RoomSettings.read().rooms_table))
+    return CachedRooms(RoomTable(dynamodb(), RoomSettings.read().rooms_table))
 
 
 @functools.cache
-def memberships() -> DynamoMemberships:
-    return DynamoMemberships(dynamodb(), RoomSettings.read().memberships_table)
+def memberships() -> Memberships:
+    return Memberships(dynamodb(), RoomSettings.read().memberships_table)
 
 
 @functools.cache
-def impatient_rooms() -> tuple[CachedRooms, DynamoMemberships]:
+def impatient_rooms() -> tuple[CachedRooms, Memberships]:
     """Rooms and memberships for the checks of events, which are checked again later if a table does not answer."""
     settings, client = RoomSettings.read(), impatient("dynamodb")
-    return CachedRooms(DynamoRooms(client, settings.rooms_table)), DynamoMemberships(client, settings.memberships_table)
+    return CachedRooms(RoomTable(client, settings.rooms_table)), Memberships(client, settings.memberships_table)

@@ -14,7 +14,7 @@ from headrace.runtime.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from headrace.api.router import Route
-    from headrace.core.accepting import Gate
+    from headrace.core.sender import Gate
 
 _FOLDER = "headrace.features"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 from headrace.core.errors import StoreUnavailable
@@ -16,45 +16,19 @@ _PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - frozenset('"%\\')
 _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict")
 
 
-class Objects(Protocol):
-    """Objects by name. Every method may raise StoreUnavailable."""
-
-    def names(self, prefix: str) -> Iterator[str]:
-        """All names that begin with ``prefix``, in their order."""
-
-    def dated_names(self, prefix: str, after: str = "") -> Iterator[tuple[str, datetime]]:
-        """As :meth:`names`, those that follow ``after``, with the time at which each object was written."""
-
-    def read(self, name: str) -> bytes:
-        """An object that exists."""
-
-    def write(self, name: str, body: bytes) -> None:
-        """Write an object, also over another one."""
-
-    def delete(self, name: str) -> None:
-        """Delete an object, if it exists."""
-
-    def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
-        """A link that anybody can open for so many seconds.
-
-        Browsers save the object as ``shown``, or show it with ``is_inline``.
-        """
-
-    def lock(self, name: str, seconds: int) -> bool:
-        """Make an object that is not there, or is older than ``seconds``. Of concurrent callers one succeeds."""
-
-
-class S3Objects:
-    """The :class:`Objects` of one bucket. A link has the rights of ``client``."""
+class Objects:
+    """The objects of one bucket by name. A link has the rights of ``client``. Methods raise StoreUnavailable."""
 
     def __init__(self, client: AwsClient, bucket: str) -> None:
         self._client = client
         self._bucket = bucket
 
     def names(self, prefix: str) -> Iterator[str]:
+        """All names that begin with ``prefix``, in their order."""
         return (name for name, _ in self.dated_names(prefix))
 
     def dated_names(self, prefix: str, after: str = "") -> Iterator[tuple[str, datetime]]:
+        """As :meth:`names`, those that follow ``after``, with the time at which each object was written."""
         start = {"StartAfter": after} if after else {}
         while True:
             page = self._call(self._client.list_objects_v2, Prefix=prefix, **start)
@@ -64,6 +38,7 @@ class S3Objects:
             start = {"ContinuationToken": page["NextContinuationToken"]}
 
     def read(self, name: str) -> bytes:
+        """An object that exists."""
         body: bytes = self._call(self._get, Key=name)["Body"]
         return body
 
@@ -72,12 +47,18 @@ class S3Objects:
         return {**answer, "Body": answer["Body"].read()}
 
     def write(self, name: str, body: bytes) -> None:
+        """Write an object, also over another one."""
         self._call(self._client.put_object, Key=name, Body=body, ContentType="application/gzip")
 
     def delete(self, name: str) -> None:
+        """Delete an object, if it exists."""
         self._call(self._client.delete_object, Key=name)
 
     def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
+        """A link that anybody can open for so many seconds.
+
+        Browsers save the object as ``shown``, or show it with ``is_inline``.
+        """
         how = "inline" if is_inline else "attachment"
         # RFC 6266: both names, because simple programs such as curl read the first one only.
         plain = "".join(each if each in _PLAIN else "_" for each in shown)
@@ -86,6 +67,7 @@ class S3Objects:
         return str(self._client.generate_presigned_url("get_object", parameters, seconds))
 
     def lock(self, name: str, seconds: int) -> bool:
+        """Make an object that is not there, or is older than ``seconds``. Of concurrent callers one succeeds."""
         body = iso(time.time_ns() // 1000).encode()
         if self._put_if(name, body, IfNoneMatch="*"):
             return True

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.errors import FollowUpUnavailable, InvalidEvent, StoreUnavailable
+from headrace.core.sender import ValidatedEvent
 from headrace.core.times import SECOND
 from headrace.features.attachments.accepting import AT_MOST, AttachmentGate
 from headrace.features.attachments.files import (

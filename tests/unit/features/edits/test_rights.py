@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.errors import (
     Conflict,
     Forbidden,
@@ -16,6 +15,7 @@ from headrace.core.errors import (
     PoisonRecord,
     StoreUnavailable,
 )
+from headrace.core.sender import ValidatedEvent
 from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import UNCHECKED
 from tests.worlds.change_world import ChangeWorld

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft7Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from headrace.api.error_bodies import ERROR_MAPPINGS
 from headrace.api.router import Api, http_handler
 from headrace.core import caller
-from headrace.core.error_bodies import ERROR_MAPPINGS
 from headrace.core.times import SystemClock
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations

@@ -10,10 +10,9 @@ from pydantic import AfterValidator, AliasChoices, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import Id, IncomingModel, NewId, Text, Time, incoming
-from headrace.core.sender import SenderContext, choose_time, choose_user
+from headrace.core.sender import Incoming, SenderContext, ValidatedEvent, choose_time, choose_user
 from headrace.delivery import http_routes
 from headrace.delivery.http_routes import batch, single
 from headrace.features.ads.addresses import AddressHasher, canonical

@@ -16,10 +16,10 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.fields import EventModel, Id, SenderTag, StoredId, Text, accepts, stamped
 from headrace.core.items import Item, expires_at
+from headrace.core.sender import Incoming
 from headrace.core.stream import (
     TIME_SHARDS,
     AnalyticsDimensions,

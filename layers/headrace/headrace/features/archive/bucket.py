@@ -23,7 +23,7 @@ from headrace.core import json
 from headrace.core.json import encode_ascii
 from headrace.runtime.aws import client
 from headrace.runtime.setting_forms import Settings
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects
 
 NEW = "new/"
 SUFFIX = ".jsonl.gz"
@@ -95,6 +95,6 @@ def mark_of(line: Line) -> bytes:
 
 
 @functools.cache
-def objects() -> S3Objects:
+def objects() -> Objects:
     """The objects of the stage's archive."""
-    return S3Objects(client("s3", timeout=TIMEOUT), ArchiveSettings.read().archive_bucket)
+    return Objects(client("s3", timeout=TIMEOUT), ArchiveSettings.read().archive_bucket)

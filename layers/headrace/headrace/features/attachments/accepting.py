@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, StoreUnavailable
+from headrace.core.sender import ValidatedEvent
 from headrace.features.attachments.files import ATTACHMENTS, within
 from headrace.features.attachments.store import Attachments, attachments
 from headrace.runtime.observability import report

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from headrace.runtime.aws import AwsError, call
-from headrace.storage.s3 import S3Objects, unavailable
+from headrace.storage.s3 import Objects, unavailable
 
 State = Literal["unnamed", "waiting", "stored"]
 _MISSING = ("NoSuchKey",)
@@ -27,7 +27,7 @@ class Found:
     uploaded: datetime
 
 
-class S3Files(S3Objects):
+class S3Files(Objects):
     """Objects with owners and states. Methods may raise StoreUnavailable; links and addresses need no call."""
 
     def look(self, name: str, count: int) -> Found | None:

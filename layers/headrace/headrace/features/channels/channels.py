@@ -23,7 +23,8 @@ from headrace.services.hints import subscriber_hints
 from headrace.services.messages import room_log
 from headrace.services.shared import clock
 from headrace.streams.chat.messages.positions import new_tag, position
-from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, RoomLog, append
+from headrace.streams.chat.messages.redis import RoomLog
+from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, append
 from headrace.streams.chat.rooms.channels import Change, Changed, Channels
 from headrace.streams.chat.stream import PositionText
 

@@ -24,7 +24,7 @@ from headrace.services.messages import room_log
 from headrace.services.shared import cache, clock
 from headrace.storage.ports import Cache, Failure
 from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.messages.room_log import RoomLog
+from headrace.streams.chat.messages.redis import RoomLog
 
 FOLLOWED_SECONDS = 3 * 3600
 """How long a stream counts as followed after the last ``follow``: longer than API Gateway keeps a connection open."""

@@ -19,7 +19,6 @@ from pydantic.alias_generators import to_camel
 
 from headrace import declare
 from headrace.core import json, keys, times
-from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
@@ -35,7 +34,7 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
-from headrace.core.sender import SenderContext, choose_time, choose_user
+from headrace.core.sender import Incoming, SenderContext, ValidatedEvent, choose_time, choose_user
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, ArchivedTable, Index, Stream, TableSettings, Told
 from headrace.declare import fields
 

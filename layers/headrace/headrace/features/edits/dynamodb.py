@@ -9,7 +9,7 @@ from headrace.core.items import Item
 from headrace.features.edits.change import DELETE, Change, edits_of, partition
 from headrace.storage.dynamodb.client import to_wire
 from headrace.streams.chat.message_row import CHANGE_KEY, FIRST_TEXT, GONE_WHEN_DELETED
-from headrace.streams.chat.messages.dynamodb import STORED, DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import STORED, MessageTable
 from headrace.streams.chat.messages.positions import STORED_AT
 
 AT_ONCE = 10
@@ -25,7 +25,7 @@ _DELETE = (
 )
 
 
-class DynamoChanges(DynamoMessageTable):
+class DynamoChanges(MessageTable):
     """The rows of edits and deletions, and the messages that they change. Methods may raise StoreUnavailable."""
 
     def changes_of(self, room_id: str, key: str) -> Iterator[Item]:

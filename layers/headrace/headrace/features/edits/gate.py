@@ -10,19 +10,21 @@ from functools import partial
 from typing import Any
 
 from headrace.core import keys, times
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, StoreUnavailable, UserError, echo
 from headrace.core.items import Item
+from headrace.core.sender import ValidatedEvent
 from headrace.core.times import AGE_LIMIT, AHEAD_LIMIT
 from headrace.features.edits.change import AUTHOR, EDIT, OWNER, TRUSTED, By
 from headrace.runtime.observability import report
 from headrace.services.messages import impatient_message_table
 from headrace.services.rooms import impatient_rooms
-from headrace.streams.chat.message_row import CHANGE, MessageTable, no_message
+from headrace.streams.chat.message_row import CHANGE, no_message
 from headrace.streams.chat.messages.check import as_of
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.rooms.access import effective_role, no_room, not_in_room
-from headrace.streams.chat.rooms.memberships import Membership, Memberships
+from headrace.streams.chat.rooms.dynamodb import Memberships
+from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room
 from headrace.streams.chat.stream import TEXT, UNCHECKED

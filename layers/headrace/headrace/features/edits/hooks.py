@@ -25,7 +25,8 @@ from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeRights
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
-from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, MessageTable, place_of
+from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, place_of
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.known import Remove
 from headrace.streams.chat.messages.positions import new_tag

@@ -10,17 +10,16 @@ from typing import Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from headrace.api.error_bodies import Result, to_body
 from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import EVENTS
 from headrace.api.router import Request, Route
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming, Result, ValidatedEvent
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
-from headrace.core.error_bodies import to_body
 from headrace.core.errors import Conflict, InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable
 from headrace.core.fields import AcceptedLane, CanonicalTime, Id, NewId, Time
 from headrace.core.fields import Key as ItemKey
-from headrace.core.sender import SenderContext, choose_time, choose_user
+from headrace.core.sender import Incoming, SenderContext, ValidatedEvent, choose_time, choose_user
 from headrace.core.stream import Kind, Stream
 from headrace.features.edits.change import DELETE, EDIT, ID_FIELD, KINDS, PlaceOf, row_place
 from headrace.streams.chat.incoming import Acceptor

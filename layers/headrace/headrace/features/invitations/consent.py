@@ -22,7 +22,8 @@ from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import dynamodb
 from headrace.streams.chat.rooms.access import effective_role
 from headrace.streams.chat.rooms.consent import Consent, Invitation, later_than
-from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role, membership_event
+from headrace.streams.chat.rooms.dynamodb import Memberships
+from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Role, membership_event
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, RoomKind
 
 SHARED_ROOMS = 2000

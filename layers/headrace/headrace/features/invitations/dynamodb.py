@@ -16,7 +16,7 @@ from headrace.core.times import MINUTE, iso, micros_of
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
 from headrace.streams.chat.rooms.consent import Invitation
-from headrace.streams.chat.rooms.dynamodb.rooms import FITS
+from headrace.streams.chat.rooms.dynamodb import FITS
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS, Pair, Role, membership_event
 
 OPEN_LIMIT = 20

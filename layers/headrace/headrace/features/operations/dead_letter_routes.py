@@ -18,7 +18,7 @@ from headrace.core.fields import CanonicalTime, Number, accepts, whole_number
 from headrace.features.operations.dead_letter import SHOWN_CHARACTERS, DeadLetterBody, Filter
 from headrace.features.operations.dead_letter_texts import with_bodies
 from headrace.features.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
-from headrace.queues.dead_lane import TIMEOUT, SqsDeadLane
+from headrace.queues.dead_lane import TIMEOUT, DeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import audit
 from headrace.runtime.settings import DeadLaneSettings, table_settings
@@ -37,7 +37,7 @@ ANSWER_CHARACTERS = 3_000_000
 
 @functools.cache
 def dead_letters() -> DeadLetters:
-    lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
+    lane = DeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     tables = {name: table_settings(stream) for name, stream in STREAMS.items()}
     return DeadLetters(lane, retry_lane(), tables, clock(), screens())
 

@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import Field
 
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.caller import OPS
 from headrace.core.errors import InvalidEvent
 from headrace.core.fields import CanonicalTime, EventModel, Id, stamped
 from headrace.core.items import Item
+from headrace.core.sender import Incoming, ValidatedEvent
 from headrace.core.stream import Stream, TableSettings
 from headrace.streams.chat.stream import CHAT
 

@@ -8,11 +8,11 @@ from typing import Any
 from headrace.core.items import Item
 from headrace.features.reactions.reaction import reactions_partition
 from headrace.streams.chat.message_row import REACTIONS_AT, SHOWN_REACTIONS
-from headrace.streams.chat.messages.dynamodb import STORED, DynamoMessageTable
+from headrace.streams.chat.messages.dynamodb import STORED, MessageTable
 from headrace.streams.chat.messages.positions import STORED_AT
 
 
-class DynamoReactions(DynamoMessageTable):
+class DynamoReactions(MessageTable):
     """The rows of reactions, and the messages that show them. Methods may raise StoreUnavailable."""
 
     def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:

@@ -13,12 +13,13 @@ from headrace.features.reactions.reaction import KINDS, VALUE, message_of
 from headrace.features.reactions.storing import counts
 from headrace.services.messages import message_table, room_log
 from headrace.storage.dynamodb.client import rows_of
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable, key_of
+from headrace.streams.chat.messages.dynamodb import MessageTable, key_of
 from headrace.streams.chat.messages.positions import new_tag
-from headrace.streams.chat.messages.room_log import Batch, RoomLog
+from headrace.streams.chat.messages.redis import RoomLog
+from headrace.streams.chat.messages.room_log import Batch
 
 
-def erase_reactions(table: DynamoMessageTable, counts: ReactionCounts, log: RoomLog, target: Target) -> Progress:
+def erase_reactions(table: MessageTable, counts: ReactionCounts, log: RoomLog, target: Target) -> Progress:
     """Delete the user's reactions. Their rows stay until the messages are counted: they lead to these."""
     for rows in parts(rows_of(changes_of(KINDS, table, target.user_id)), PART):
         places = sorted(set(map(message_of, rows)))
@@ -33,7 +34,7 @@ def erase_reactions(table: DynamoMessageTable, counts: ReactionCounts, log: Room
         yield "reactions", len(rows)
 
 
-def _take_back(table: DynamoMessageTable, row: Item) -> None:
+def _take_back(table: MessageTable, row: Item) -> None:
     names = {"ExpressionAttributeNames": {"#value": VALUE}}
     key = key_of(row["roomId"], row["timestampSk"])
     table.update_if("changeId = :id", key, "REMOVE #value", {":id": row["changeId"]}, **names)

@@ -6,13 +6,12 @@ import functools
 from dataclasses import replace
 
 from headrace.core import keys
-from headrace.core.accepting import Incoming, ValidatedEvent
 from headrace.core.errors import NotFound
 from headrace.core.fields import incoming
-from headrace.core.sender import SenderContext
+from headrace.core.sender import Incoming, SenderContext, ValidatedEvent
 from headrace.delivery import http_routes
 from headrace.delivery.http_routes import batch, single
-from headrace.features.ski.dynamodb import DynamoResorts, stage_resorts
+from headrace.features.ski.dynamodb import Resorts, stage_resorts
 from headrace.features.ski.resorts import SeasonGate
 from headrace.features.ski.stream import (
     ID_FIELD,
@@ -78,5 +77,5 @@ def gate() -> SeasonGate:
 
 
 @functools.cache
-def _resorts() -> DynamoResorts:
+def _resorts() -> Resorts:
     return stage_resorts(impatient("dynamodb"))

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.times import Clock
-from headrace.features.ski.resorts import Resorts
+from headrace.features.ski.dynamodb import Resorts
 from headrace.features.ski.stream import TAKEN_BACK, ResortDay, parse_resort_day, ride_mark
 from headrace.runtime.observability import report
+
+if TYPE_CHECKING:
+    from headrace.features.ski.redis import DayCounts
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 MINUTES = 60
@@ -82,33 +85,6 @@ class Coverage:
     generation: str
     since: int
     stage: str
-
-
-class DayCounts(Protocol):
-    """Stores counts by resort's day. Times are in epoch milliseconds; every method may raise CacheUnavailable."""
-
-    def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:
-        """The current counts, with those of ``lifts`` only; ``None`` if the day has none."""
-
-    def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
-        """Start empty counts that expire at ``until``. Returns whether the caller has to fill them.
-
-        Existing counts stay when they were started after ``after``, and are filled or made progress less than
-        ``patience`` ago.
-        """
-
-    def add(
-        self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
-    ) -> bool:
-        """Add rides to the counts of their days, where there are any. Returns whether all of the days had counts.
-
-        A ride counts once, and no longer after one that is ``taken_back``, in whatever order they come.
-
-        A caller that fills or confirms counts names their ``generation``, which also records its progress at ``now``.
-        """
-
-    def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
-        """Set the stage of the counts, and let them expire at ``until`` at the latest."""
 
 
 class RideHook:

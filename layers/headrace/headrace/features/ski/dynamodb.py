@@ -18,22 +18,25 @@ class ResortSettings(Settings):
     """Table of resorts and seasons."""
 
 
-class DynamoResorts:
-    """A :class:`~headrace.features.ski.resorts.Resorts` in a table that has one row per resort."""
+class Resorts:
+    """Resorts in a table that has one row per resort. Every method may raise StoreUnavailable."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "resorts")
 
     def get(self, resort_id: int) -> Resort:
+        """The resort as of now; an unknown one has no seasons."""
         row = self._table.get(_key(resort_id))
         return Resort(resort_id) if row is None else _resort(row)
 
     def every(self) -> list[Resort]:
         # A few hundred resorts exist in the world, so a scan reads one page.
+        """All resorts that have a season, by id."""
         resorts = map(_resort, self._table.scan_all())
         return sorted((each for each in resorts if each.seasons), key=lambda resort: resort.resort_id)
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> None:
+        """Add a season, and an unknown resort. ``name`` replaces its name."""
         values: Item = {":season": {season}}
         expression = "ADD seasons :season"
         if name is not None:
@@ -42,14 +45,15 @@ class DynamoResorts:
         self._table.update(_key(resort_id), expression, values)
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
+        """Invalidate counts of these resorts that were started before ``until`` (epoch milliseconds)."""
         condition = "attribute_not_exists(doubtfulUntil) OR doubtfulUntil < :until"
         for resort_id in resort_ids:
             self._table.update_if(condition, _key(resort_id), "SET doubtfulUntil = :until", {":until": until})
 
 
-def stage_resorts(client: AwsClient) -> DynamoResorts:
+def stage_resorts(client: AwsClient) -> Resorts:
     """The resorts of the stage, through a client of DynamoDB."""
-    return DynamoResorts(client, ResortSettings.read().resorts_table)
+    return Resorts(client, ResortSettings.read().resorts_table)
 
 
 def _key(resort_id: int) -> Item:

@@ -9,8 +9,7 @@ from headrace.core.items import Item
 from headrace.core.people import Progress, Source, Step, Target, lines_of
 from headrace.core.times import Clock
 from headrace.features.ski.day_counts import INVALID_FOR
-from headrace.features.ski.dynamodb import stage_resorts
-from headrace.features.ski.resorts import Resorts
+from headrace.features.ski.dynamodb import Resorts, stage_resorts
 from headrace.features.ski.stream import SKI, parse_resort_day
 from headrace.runtime.settings import table_settings
 from headrace.services.shared import clock, dynamodb

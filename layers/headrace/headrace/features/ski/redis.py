@@ -81,13 +81,17 @@ return 1
 """
 
 
-class RedisDayCounts:
-    """A :class:`~headrace.features.ski.day_counts.DayCounts`: one round trip per call, however many days."""
+class DayCounts:
+    """Counts by resort's day: one round trip per call, however many days.
+
+    Times are in epoch milliseconds. Every method may raise CacheUnavailable.
+    """
 
     def __init__(self, cache: Commands) -> None:
         self._cache = cache
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:
+        """The current counts, with those of ``lifts`` only; ``None`` if the day has none."""
         fields = ["g", "t", "s", "n", *_HOUR_FIELDS, *(f"l{lift}" for lift in lifts)]
         (found,) = self._cache.run([("HMGET", day_counts(day), *fields)])
         generation, since, stage, skiers, *counts = found
@@ -100,11 +104,22 @@ class RedisDayCounts:
         )
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
+        """Start empty counts that expire at ``until``. Returns whether the caller has to fill them.
+
+        Existing counts stay when they were started after ``after``, and are filled or made progress less than
+        ``patience`` ago.
+        """
         return self._script(_BEGIN, day, generation, now, after, patience, until)
 
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
+        """Add rides to the counts of their days, where there are any. Returns whether all of the days had counts.
+
+        A ride counts once, and no longer after one that is ``taken_back``, in whatever order they come.
+
+        A caller that fills or confirms counts names their ``generation``, which also records its progress at ``now``.
+        """
         commands = [
             (*_on(_ADD, day), generation or "", now, *_arguments(part))
             for day, each in rides
@@ -113,6 +128,7 @@ class RedisDayCounts:
         return all(self._cache.run(commands))
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
+        """Set the stage of the counts, and let them expire at ``until`` at the latest."""
         self._script(_SETTLE, day, generation, stage, until)
 
     def _script(self, script: str, day: ResortDay, *arguments: Any) -> bool:

@@ -19,8 +19,9 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import shards_of
 from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import Clock
-from headrace.features.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
-from headrace.features.ski.resorts import Resorts
+from headrace.features.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, counted
+from headrace.features.ski.dynamodb import Resorts
+from headrace.features.ski.redis import DayCounts
 from headrace.features.ski.stream import RESORT_DAY_INDEX, ResortDay
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel

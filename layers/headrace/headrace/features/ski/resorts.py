@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import FieldError, NotFound, StoreThrottled, StoreUnavailable, UserError
+from headrace.core.sender import ValidatedEvent
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
+
+if TYPE_CHECKING:
+    from headrace.features.ski.dynamodb import Resorts
 
 CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further resorts."""
@@ -36,22 +39,6 @@ class Resort:
         """Raise NotFound, with the seasons that exist, unless ``season`` is one of this resort's."""
         if season not in self.seasons:
             raise unknown_season(season, self)
-
-
-class Resorts(Protocol):
-    """Stores resorts. Every method may raise StoreUnavailable."""
-
-    def get(self, resort_id: int) -> Resort:
-        """The resort as of now; an unknown one has no seasons."""
-
-    def every(self) -> list[Resort]:
-        """All resorts that have a season, by id."""
-
-    def add_season(self, resort_id: int, season: int, name: str | None = None) -> None:
-        """Add a season, and an unknown resort. ``name`` replaces its name."""
-
-    def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
-        """Invalidate counts of these resorts that were started before ``until`` (epoch milliseconds)."""
 
 
 def unknown_season(season: int, *asked: Resort, field: str = "seasonID") -> NotFound:

@@ -18,10 +18,10 @@ from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Number, seen, seen_form, whole_number
 from headrace.features.ski import answers
 from headrace.features.ski.day_counts import HOURS
-from headrace.features.ski.dynamodb import stage_resorts
-from headrace.features.ski.redis import RedisDayCounts
+from headrace.features.ski.dynamodb import Resorts, stage_resorts
+from headrace.features.ski.redis import DayCounts
 from headrace.features.ski.resort_days import ResortDays
-from headrace.features.ski.resorts import Resorts, unknown_season
+from headrace.features.ski.resorts import unknown_season
 from headrace.features.ski.stream import LIFTS, SEASONS, SKI, DayID, LiftID, ResortDay, ResortID, SeasonID
 from headrace.runtime.settings import table_settings
 from headrace.runtime.threads import Parallel
@@ -91,7 +91,7 @@ def ski_services() -> SkiServices:
         DynamoColumns(columns_client(PARALLEL)),
         settings.table,
         resorts,
-        RedisDayCounts(cache()),
+        DayCounts(cache()),
         clock(),
         parallel=Parallel(PARALLEL, "resort-days"),
         shards=settings.time_shards.read,

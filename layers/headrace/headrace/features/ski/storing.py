@@ -14,7 +14,7 @@ def _ride_hook() -> Hook:
     # Imported here: an environment without rides loads none of it.
     from headrace.features.ski.day_counts import RideHook
     from headrace.features.ski.dynamodb import stage_resorts
-    from headrace.features.ski.redis import RedisDayCounts
+    from headrace.features.ski.redis import DayCounts
     from headrace.services.shared import clock, dynamodb, separate_cache
 
-    return RideHook(RedisDayCounts(separate_cache()), stage_resorts(dynamodb()), clock()).after_store
+    return RideHook(DayCounts(separate_cache()), stage_resorts(dynamodb()), clock()).after_store

@@ -14,7 +14,6 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import ConfigDict, Field
 
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.fields import (
     DIGITS,
@@ -29,6 +28,7 @@ from headrace.core.fields import (
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
 from headrace.core.people import SKIERS
+from headrace.core.sender import Incoming
 from headrace.core.stream import ArchivedTable, Index, Stream, TableSettings, Told
 from headrace.features.ski import FEATURE
 

@@ -38,8 +38,8 @@ from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.room_shards import shard_count
 from headrace.streams.chat.rooms.access import check_own
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-from headrace.streams.chat.rooms.memberships import Membership, Memberships, newest, state_of
+from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
+from headrace.streams.chat.rooms.memberships import Membership, newest, state_of
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import MembershipState
 from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, Rooms
@@ -125,8 +125,8 @@ def conversations() -> ConversationServices:
     settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
     return ConversationServices(
         history(links=True),
-        DynamoMemberships(parallel, settings.memberships_table),
-        DynamoRooms(parallel, settings.rooms_table),
+        Memberships(parallel, settings.memberships_table),
+        RoomTable(parallel, settings.rooms_table),
         MessageReader(DynamoReader(parallel)),
         Walks(cache()),
         rate_limiter(),

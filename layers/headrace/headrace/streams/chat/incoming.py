@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
+from headrace.api.error_bodies import Result
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming, Result, ValidatedEvent
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import NAME_FORM, Id, IncomingModel, Name, NewId, Time, extended, incoming
 from headrace.core.json import encode
-from headrace.core.sender import SenderContext, choose_time, choose_user
+from headrace.core.sender import Incoming, SenderContext, ValidatedEvent, choose_time, choose_user
 from headrace.core.stream import Stream
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.message_row import TEXT_FORM, MessageText

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Protocol
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
@@ -11,7 +11,6 @@ from pydantic_core import PydanticCustomError
 from headrace.core import keys
 from headrace.core.errors import FieldError, NotFound, echo
 from headrace.core.fields import Key, Text, accepts
-from headrace.core.items import Item
 
 TEXT_BYTES = 4096
 TEXT_FORM = f"a text of at most {TEXT_BYTES} bytes in UTF-8"
@@ -85,31 +84,3 @@ def no_message(key: str) -> NotFound:
     """The error for a message that does not exist."""
     detail = FieldError("key", "is not the key of a message in this room", echo(key), "the `key` of an item")
     return NotFound("there is no such message", details=[detail])
-
-
-class MessageTable(Protocol):
-    """The table of messages, for code that knows one message or some. Reads are consistent.
-
-    Every method may raise StoreUnavailable.
-    """
-
-    def message(self, room_id: str, key: str) -> Item | None:
-        """The row of a message that is stored."""
-
-    def rows_of(self, places: Collection[tuple[str, str]], *attributes: str) -> dict[tuple[str, str], Item]:
-        """The rows of messages, stored or awaited, by room and key; with these ``attributes``, or all."""
-
-    def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
-        """Say under the key of a message that it has changes, with a new ``value``; ``False`` if it is stored."""
-
-    def store_awaited(self, message: Item, value: str) -> bool:
-        """Store a message that was awaited; ``False`` if its row has no longer this ``value``."""
-
-    def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
-        """Set the time at which readers of positions find a stored message, unless it has a later one."""
-
-    def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
-        """Let a message expire at a time (epoch seconds), unless it expires sooner."""
-
-    def forget_rows(self, rows: Collection[Item]) -> None:
-        """Delete rows of changes of messages that count no more."""

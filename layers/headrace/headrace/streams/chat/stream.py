@@ -11,7 +11,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.core import keys, times
-from headrace.core.accepting import Incoming
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.fields import (
     CanonicalTime,
@@ -26,6 +25,7 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
+from headrace.core.sender import Incoming
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, ArchivedTable, Index, Kind, Stream, TableSettings
 from headrace.streams.chat.message_row import CHANGE
 from headrace.streams.chat.room_shards import partitions_of

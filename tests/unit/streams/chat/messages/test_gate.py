@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.core.accepting import Result
+from headrace.api.error_bodies import Result
 from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
 from headrace.core.items import expires_at
 from headrace.core.keys import direct_room

@@ -19,10 +19,11 @@ from headrace.features.people.finders import messages_of, notices_of
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
 from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED, place_of
-from headrace.streams.chat.messages.dynamodb import DynamoMessageTable, key_of
+from headrace.streams.chat.messages.dynamodb import MessageTable, key_of
 from headrace.streams.chat.messages.known import Remove
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
-from headrace.streams.chat.messages.room_log import Batch, RoomLog
+from headrace.streams.chat.messages.redis import RoomLog
+from headrace.streams.chat.messages.room_log import Batch
 from headrace.streams.chat.stream import TEXT
 
 _AS_DELETED = (
@@ -39,7 +40,7 @@ class ChatEraser:
 
     def __init__(
         self,
-        table: DynamoMessageTable,
+        table: MessageTable,
         remove: Remove,
         log: RoomLog,
         late: Hook,

@@ -14,7 +14,7 @@ from headrace.features.people.erasures import ErasureTaskSettings, erased, erasu
 from headrace.features.people.exports.tasks import ExportSettings, exports
 from headrace.features.people.exports.withdrawal import erase_exports
 from headrace.features.people.hashes import person_hashes
-from headrace.queues.dead_lane import TIMEOUT, SqsDeadLane
+from headrace.queues.dead_lane import TIMEOUT, DeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     ConnectionSettings,
@@ -26,7 +26,7 @@ from headrace.services.shared import clock, dynamodb, retry_lane
 from headrace.stage.chosen import FEATURES, made
 from headrace.stage.registry import all_streams, late, remove
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects
 from headrace.streams.chat.stream import CHAT
 
 
@@ -43,10 +43,10 @@ def steps() -> Sequence[Step]:
     """The steps of the first two rounds, in their order."""
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     memberships = DynamoTable(dynamodb(), rooms.memberships_table, "memberships")
-    files = S3Objects(client("s3"), ExportSettings.read().exports_bucket)
+    files = Objects(client("s3"), ExportSettings.read().exports_bucket)
     chat = ChatEraser(message_table(), remove, room_log(), late(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
-    dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
+    dead_lane = DeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     return [
         functools.partial(erase_exports, message_table(), memberships, exports(), files, person_hashes()),
         *made("steps_first", FEATURES),

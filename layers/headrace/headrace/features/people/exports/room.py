@@ -13,7 +13,8 @@ from headrace.features.people.exports.lines import Omitted
 from headrace.features.people.exports.tasks import Task
 from headrace.storage.reading import RangeQuery, RangeReader
 from headrace.streams.chat.rooms.access import effective_role
-from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships
+from headrace.streams.chat.rooms.dynamodb import Memberships
+from headrace.streams.chat.rooms.memberships import OWNER, Membership
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import MEMBERS, Room, Rooms
 from headrace.streams.chat.stream import item_of

@@ -36,10 +36,9 @@ from headrace.runtime.observability import audit
 from headrace.runtime.settings import RoomSettings
 from headrace.services.rooms import memberships
 from headrace.services.shared import dynamodb
-from headrace.storage.s3 import Objects, S3Objects
+from headrace.storage.s3 import Objects
 from headrace.streams.chat.rooms.access import existing, not_in_room
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms
 
@@ -158,11 +157,11 @@ def services() -> ExportServices:
     return ExportServices(
         exports(),
         erasures(),
-        S3Objects(client("s3"), ExportSettings.read().exports_bucket),
+        Objects(client("s3"), ExportSettings.read().exports_bucket),
         export_queue(),
         person_hashes(),
         # A room that was read before may have another owner now.
-        DynamoRooms(dynamodb(), RoomSettings.read().rooms_table),
+        RoomTable(dynamodb(), RoomSettings.read().rooms_table),
         memberships(),
     )
 

@@ -16,9 +16,9 @@ from headrace.services.rooms import memberships
 from headrace.services.shared import clock, dynamodb, range_reader
 from headrace.stage.chosen import FEATURES, made
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.storage.s3 import S3Objects
+from headrace.storage.s3 import Objects
 from headrace.streams.chat.messages.shards import MessageReader
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.dynamodb import RoomTable
 
 FILE_SECONDS = 20.0
 """Timeout of a file of up to 8 MB."""
@@ -36,7 +36,7 @@ def exporter() -> Exporter:
         functools.partial(made, "sources", FEATURES),
     )
     of_room = functools.partial(made, "room_sources", FEATURES)
-    table, messages = DynamoRooms(dynamodb(), rooms.rooms_table), MessageReader(range_reader())
+    table, messages = RoomTable(dynamodb(), rooms.rooms_table), MessageReader(range_reader())
     room = RoomSources(table, memberships(), messages, messages_table_name(), of_room, clock())
-    files = S3Objects(client("s3", timeout=FILE_SECONDS), ExportSettings.read().exports_bucket)
+    files = Objects(client("s3", timeout=FILE_SECONDS), ExportSettings.read().exports_bucket)
     return Exporter({"user": user.of, "room": room.of}, exports(), files, export_queue(), person_hashes(), clock())

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.api import responses
+from headrace.api.error_bodies import mapping_of, to_body
 from headrace.api.paging.pager import Page
 from headrace.api.paging.request import LIMIT, PageRequest
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.error_bodies import mapping_of, to_body
 from headrace.core.errors import HeadraceError, StoreUnavailable
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user

@@ -9,11 +9,11 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from headrace.api import responses
+from headrace.api.error_bodies import to_body
 from headrace.api.params import HEAD_FIELDS, event_list, own_fields
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.error_bodies import to_body
 from headrace.core.fields import AcceptedLane, CanonicalTime
 from headrace.core.json import Encoded, encode
 from headrace.core.stream import Stream

@@ -10,9 +10,9 @@ from headrace.core.items import Item
 from headrace.core.times import AHEAD_LIMIT, MINUTE, SECOND, Clock, Interval, micros_of
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import STORED_AT, mark_late, mark_unlogged
-from headrace.streams.chat.messages.room_log import RoomLog
+from headrace.streams.chat.messages.redis import RoomLog
 from headrace.streams.chat.room_shards import shard_count
-from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.dynamodb import Memberships
 from headrace.streams.chat.rooms.retention import AS_STAGE
 from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room
 from headrace.streams.chat.stream import UNCHECKED, set_time

@@ -29,7 +29,7 @@ class MessageStore:
         return self.store.put_many(table, items)
 
 
-class DynamoMessageTable(DynamoTable):
+class MessageTable(DynamoTable):
     """A :class:`~headrace.streams.chat.message_row.MessageTable`.
 
     Keys and rows have the id of their room, wherever they are stored. Queries leave out messages that are not stored
@@ -47,15 +47,18 @@ class DynamoMessageTable(DynamoTable):
         return (([*filter(is_message, rows)], place) for rows, place in pages)
 
     def message(self, room_id: str, key: str) -> Item | None:
+        """The row of a message that is stored."""
         row = self.get(key_of(room_id, key))
         return row if row is not None and is_message(row) else None
 
     def rows_of(self, places: Collection[tuple[str, str]], *attributes: str) -> dict[tuple[str, str], Item]:
+        """The rows of messages, stored or awaited, by room and key; with these ``attributes``, or all."""
         only = {"ProjectionExpression": ",".join(("roomId", "timestampSk", *attributes))} if attributes else {}
         found = self.get_many([key_of(*place) for place in places], **only)
         return {(row["roomId"], row["timestampSk"]): row for row in found}
 
     def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
+        """Say under the key of a message that it has changes, with a new ``value``; ``False`` if it is stored."""
         expression, values = f"SET {AWAITED} = :value", Item({":value": value})
         if expires_at is not None:
             expression += ", expiresAt = :at"
@@ -63,6 +66,7 @@ class DynamoMessageTable(DynamoTable):
         return self.update_if("attribute_not_exists(userId)", key_of(room_id, key), expression, values)
 
     def store_awaited(self, message: Item, value: str) -> bool:
+        """Store a message that was awaited; ``False`` if its row has no longer this ``value``."""
         condition = {
             "ConditionExpression": f"{AWAITED} = :value",
             "ExpressionAttributeValues": to_wire({":value": value}),
@@ -74,11 +78,13 @@ class DynamoMessageTable(DynamoTable):
         return True
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
+        """Set the time at which readers of positions find a stored message, unless it has a later one."""
         condition = f"{STORED} AND (attribute_not_exists({STORED_AT}) OR {STORED_AT} < :stored)"
         values = {":stored": stored_at}
         self.update_if(condition, key_of(room_id, key), f"SET {STORED_AT} = :stored", values)
 
     def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
+        """Let a message expire at a time (epoch seconds), unless it expires sooner."""
         condition = f"{STORED} AND (attribute_not_exists(expiresAt) OR expiresAt > :at)"
         self.update_if(condition, key_of(room_id, key), "SET expiresAt = :at", {":at": expires_at})
 
@@ -92,6 +98,7 @@ class DynamoMessageTable(DynamoTable):
             return None
 
     def forget_rows(self, rows: Collection[Item]) -> None:
+        """Delete rows of changes of messages that count no more."""
         self.delete_many([key_of(row["roomId"], row["timestampSk"]) for row in rows])
 
 

@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 
 from headrace.core import keys, times
-from headrace.core.accepting import ValidatedEvent
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, StoreThrottled, StoreUnavailable, UserError
+from headrace.core.sender import ValidatedEvent
 from headrace.core.times import Interval
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.streams.chat.messages.check import ALWAYS, Intervals, may_create, time_in_room
 from headrace.streams.chat.rooms.access import no_room, not_in_room
-from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.dynamodb import Memberships
 from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room
 from headrace.streams.chat.stream import UNCHECKED
 

@@ -25,9 +25,11 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.storage.reading import RangeQuery, RangeReader, Rows
-from headrace.streams.chat.message_row import MessageTable, no_message
+from headrace.streams.chat.message_row import no_message
 from headrace.streams.chat.messages import positions
-from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
+from headrace.streams.chat.messages.dynamodb import MessageTable
+from headrace.streams.chat.messages.redis import RoomLog
+from headrace.streams.chat.messages.room_log import newest_tag
 from headrace.streams.chat.room_shards import partition_of, partitions_of
 from headrace.streams.chat.rooms.access import RoomAccess, no_room
 from headrace.streams.chat.rooms.read_scope import ReadScope

@@ -28,10 +28,12 @@ from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag, position
-from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog, append
+from headrace.streams.chat.messages.redis import RoomLog
+from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, append
 from headrace.streams.chat.room_shards import shard_count
+from headrace.streams.chat.rooms.dynamodb import RoomTable
 from headrace.streams.chat.rooms.retention import Retention
-from headrace.streams.chat.rooms.rooms import CachedRooms, RoomTable, first_room
+from headrace.streams.chat.rooms.rooms import CachedRooms, first_room
 from headrace.streams.chat.stream import item_of
 
 REMEMBERED = 10_000

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.threads import Parallel
-from headrace.streams.chat.message_row import AWAITED, MessageTable, place_of
+from headrace.streams.chat.message_row import AWAITED, place_of
+from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.positions import STORED_AT
 
 TRIES = 5

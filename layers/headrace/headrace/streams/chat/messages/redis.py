@@ -60,8 +60,8 @@ return {newest, after and string.sub(log, after) or false}
 """
 
 
-class RedisRoomLog:
-    """A :class:`~headrace.streams.chat.messages.room_log.RoomLog`."""
+class RoomLog:
+    """The logs of rooms. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
@@ -69,9 +69,14 @@ class RedisRoomLog:
 
     @property
     def is_unavailable(self) -> bool:
+        """Whether :meth:`append` failed a moment ago, so that the next one may fail too."""
         return self._cooldown.is_active
 
     def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
+        """Append a batch to each room, and delete the cached newest pages of these rooms.
+
+        After an error it is unknown whether they were appended.
+        """
         try:
             answers = self._commands.run([_append(room_id, batch) for room_id, batch in batches.items()])
         except CacheUnavailable:
@@ -83,6 +88,7 @@ class RedisRoomLog:
         }
 
     def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
+        """What is known of each room since a tag. A room without frames gets a tag, which its next frame follows."""
         answers = self._commands.run(
             [("EVAL", _SINCE, 2, *_keys(room_id), tag, new_tag(), TAG_MILLISECONDS) for room_id, tag in tags.items()]
         )

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.observability import report
 from headrace.streams.chat.messages.positions import new_tag
+
+if TYPE_CHECKING:
+    from headrace.streams.chat.messages.redis import RoomLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +56,6 @@ class Since:
 
     tag: str
     frames: Sequence[LoggedFrame] | None = field(default=None)
-
-
-class RoomLog(Protocol):
-    """The logs of rooms. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
-
-    @property
-    def is_unavailable(self) -> bool:
-        """Whether :meth:`append` failed a moment ago, so that the next one may fail too."""
-
-    def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
-        """Append a batch to each room, and delete the cached newest pages of these rooms.
-
-        After an error it is unknown whether they were appended.
-        """
-
-    def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
-        """What is known of each room since a tag. A room without frames gets a tag, which its next frame follows."""
 
 
 def append(log: RoomLog, batches: Mapping[str, Batch], otherwise: str) -> dict[str, Appended]:

@@ -10,7 +10,8 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, NotFound, echo
 from headrace.core.keys import flaw_of, is_reserved_room
 from headrace.streams.chat.room_shards import shard_count
-from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
+from headrace.streams.chat.rooms.dynamodb import Memberships
+from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Role
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.retention import Retention
 from headrace.streams.chat.rooms.rooms import OPEN, CachedRooms, Room

@@ -15,15 +15,8 @@ from headrace.core.stream import Stream
 from headrace.runtime.observability import report
 from headrace.streams.chat.incoming import Acceptor
 from headrace.streams.chat.rooms.channels import Channels
-from headrace.streams.chat.rooms.memberships import (
-    Change,
-    EventKind,
-    Membership,
-    Memberships,
-    Role,
-    membership_event,
-    shown_name,
-)
+from headrace.streams.chat.rooms.dynamodb import Memberships
+from headrace.streams.chat.rooms.memberships import Change, EventKind, Membership, Role, membership_event, shown_name
 
 REPEAT = 5 * times.MINUTE
 """Microseconds for which a repeated request publishes its message again: the first one may have ended early."""

@@ -6,9 +6,9 @@ same sets. Intervals are computed from the sets on every read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from headrace.core.keys import ID_LIMIT, TIME_LENGTH
 from headrace.core.texts import visible
@@ -121,37 +121,6 @@ class Change:
     role: Role | None = None
     username: str | None = None
     added_by: str | None = None
-
-
-class Memberships(Protocol):
-    """Stores memberships; every read sees all earlier changes. Every method may raise StoreUnavailable."""
-
-    def get(self, user_id: str, room_id: str) -> Membership:
-        """The membership of one user in one room."""
-
-    def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        """Several memberships, in this order."""
-
-    def add(self, change: Change) -> Membership:
-        """Add a join or leave once. Returns the new membership. A full set forgets its ``forgettable`` events."""
-
-    def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
-        """Set the role. Returns the new membership."""
-
-    def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
-        """Up to ``limit`` users who are or were in the room, by id, and whether there are more; read from an index."""
-
-    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
-        """The ``newest`` memberships of a user, and whether there are more."""
-
-    def is_known(self, user_id: str) -> bool:
-        """Whether the user is or was in any room."""
-
-    def leave_for_good(self, user_id: str, room_id: str) -> None:
-        """Hide a room that the user has left from their lists until they rejoin."""
-
-    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
 
 
 def membership_event(timestamp: str, event_id: str) -> str:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, StoreUnavailable, echo
 from headrace.core.keys import is_reserved_room
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.retention import AS_STAGE, RETENTION_SECONDS, Retention
+
+if TYPE_CHECKING:
+    from headrace.streams.chat.rooms.dynamodb import RoomTable
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -58,40 +61,6 @@ class Room:
             "createdAt": self.created_at,
             "createdBy": self.created_by,
         }
-
-
-class Rooms(Protocol):
-    """Stores rooms. Every method may raise StoreUnavailable."""
-
-    def get(self, room_id: str) -> Room | None:
-        """The room, if there is one."""
-
-    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms; ``None`` where there is none."""
-
-    def create(self, room: Room) -> Room:
-        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
-
-
-class RoomTable(Rooms, Protocol):
-    """Rooms that may be changed."""
-
-    def change(
-        self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
-    ) -> Room | None:
-        """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room.
-
-        ``retention`` are the room's and the new one; if the room has another one by now, nothing changes: ``None``.
-        """
-
-    def take_seat(self, room_id: str, user_id: str) -> None:
-        """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
-
-    def raise_to(self, room_id: str, key: str) -> Retention | None:
-        """Make this sort key the room's newest, unless a newer one is stored.
-
-        Returns how long the room keeps messages, at no further cost; ``None`` if there is no room.
-        """
 
 
 def first_room(room_id: str, created_at: str, user_id: str) -> Room:
@@ -190,3 +159,6 @@ class CachedRooms:
             if not or_old or math.inf in times.values():
                 raise
         return {room_id: self.known_retention(room_id) for room_id in room_ids}
+
+
+Rooms: TypeAlias = "RoomTable | CachedRooms"

@@ -21,8 +21,9 @@ from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, existing, not_in_room
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.consent import Consent, Invitation, joined_at
+from headrace.streams.chat.rooms.dynamodb import Memberships
 from headrace.streams.chat.rooms.joins import Joins
-from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Role, state_of
+from headrace.streams.chat.rooms.memberships import OWNER, Membership, Role, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
 from headrace.streams.chat.rooms.retention import MOST_DAYS, Retention
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, CachedRooms, Room

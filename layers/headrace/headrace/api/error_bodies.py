@@ -1,7 +1,9 @@
-"""How errors are answered, in both protocols."""
+"""How errors and results of events are answered, in both protocols."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from headrace.core.errors import (
@@ -10,6 +12,7 @@ from headrace.core.errors import (
     HeadraceError,
     InvalidCursor,
     InvalidEvent,
+    Lane,
     NotFound,
     PoisonRecord,
     RateLimited,
@@ -72,3 +75,21 @@ def to_body(error: BaseException, correlation_id: str = "") -> dict[str, Any]:
     if correlation_id:
         body["correlationId"] = correlation_id
     return body
+
+
+@dataclass(slots=True)
+class Result:
+    """The result of one event: the ``lane`` it is in, or the ``error`` that refused it.
+
+    ``receipt`` is its id, time and other fields of the answer; for an invalid event the id that was sent, if any.
+    """
+
+    receipt: Mapping[str, str]
+    lane: Lane | None = None
+    error: HeadraceError | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """The form in which responses show it."""
+        if self.error is not None:
+            return {**self.receipt, "error": to_body(self.error)}
+        return {**self.receipt, "lane": self.lane}

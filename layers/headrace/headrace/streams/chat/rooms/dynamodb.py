@@ -34,17 +34,19 @@ FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one
 """The condition of an update that adds ``:one`` to a set of at most ``:limit``."""
 
 
-class DynamoRooms:
-    """:class:`RoomTable` in the Rooms table; every read is consistent."""
+class RoomTable:
+    """Rooms in their table. Every read is consistent, every method may raise StoreUnavailable."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "rooms")
         self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def get(self, room_id: str) -> Room | None:
+        """The room, if there is one."""
         return self.get_many([room_id])[room_id]
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        """Several rooms; ``None`` where there is none."""
         found: dict[str, Room | None] = dict.fromkeys(room_ids)
         keys = [{"roomId": room_id} for room_id in found]
         for rows in self._parallel.map(self._table.get_many, slices(keys, GET_LIMIT)):
@@ -52,6 +54,7 @@ class DynamoRooms:
         return found
 
     def create(self, room: Room) -> Room:
+        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
         row = {name: value for name, value in room.to_body().items() if value is not None}
         condition = "attribute_not_exists(roomId)"
         try:
@@ -63,6 +66,10 @@ class DynamoRooms:
     def change(
         self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
     ) -> Room | None:
+        """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room.
+
+        ``retention`` are the room's and the new one; if the room has another one by now, nothing changes: ``None``.
+        """
         changes: dict[str, str | int | None] = dict(texts)
         # No partial row: a room is never deleted, except by an operator.
         condition = "roomId = :room"
@@ -89,12 +96,17 @@ class DynamoRooms:
         return _room(row)
 
     def take_seat(self, room_id: str, user_id: str) -> None:
+        """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
         condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
         values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
         if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
             raise seats_taken(user_id)
 
     def raise_to(self, room_id: str, key: str) -> Retention | None:
+        """Make this sort key the room's newest, unless a newer one is stored.
+
+        Returns how long the room keeps messages, at no further cost; ``None`` if there is no room.
+        """
         try:
             row = self._table.update(
                 {"roomId": room_id},
@@ -122,16 +134,18 @@ def _retention_row(retention: Retention) -> dict[str, str | int | None]:
     return {"retentionDays": retention.days, "goneBefore": retention.gone_before or None}
 
 
-class DynamoMemberships:
-    """:class:`Memberships` in the Memberships table; every read of a row is consistent."""
+class Memberships:
+    """Memberships in their table. Every read of a row is consistent, every method may raise StoreUnavailable."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "memberships")
 
     def get(self, user_id: str, room_id: str) -> Membership:
+        """The membership of one user in one room."""
         return self.get_many([(user_id, room_id)])[user_id, room_id]
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
+        """Several memberships, in this order."""
         found = {pair: Membership(*pair) for pair in pairs}
         for row in self._table.get_many([_key(*pair) for pair in found]):
             pair = row["userId"], row["roomId"]
@@ -139,6 +153,7 @@ class DynamoMemberships:
         return found
 
     def add(self, change: Change) -> Membership:
+        """Add a join or leave once. Returns the new membership. A full set forgets its ``forgettable`` events."""
         is_join = change.kind == "join"
         name, limit, removed = ("joins", JOINS_LIMIT, "leftForGood") if is_join else ("leaves", LEAVES_LIMIT, "role")
         added_by = change.added_by if is_join else None
@@ -167,29 +182,35 @@ class DynamoMemberships:
             self._table.update(_key(user_id, room_id), "DELETE " + ", ".join(parts), given_values)
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
+        """Set the role. Returns the new membership."""
         names = {"#role": "role"}
         return self._update(user_id, room_id, "SET #role = :role", {":role": role}, ExpressionAttributeNames=names)
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
+        """Up to ``limit`` users who are or were in the room, by id, and whether there are more; read from an index."""
         start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(after, room_id))}
         rows, more = self._table.query("roomId", room_id, IndexName="RoomMembers", Limit=limit, **start)
         return [row["userId"] for row in rows], more
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        """The ``newest`` memberships of a user, and whether there are more."""
         rows = self._table.query_all("userId", user_id, ConsistentRead=True)
         read = [_membership(user_id, row["roomId"], row) for row in islice(rows, READ_LIMIT)]
         found, more = newest(read, limit)
         return found, more or len(read) == READ_LIMIT
 
     def is_known(self, user_id: str) -> bool:
+        """Whether the user is or was in any room."""
         return bool(self._table.query("userId", user_id, Limit=1)[0])
 
     def leave_for_good(self, user_id: str, room_id: str) -> None:
+        """Hide a room that the user has left from their lists until they rejoin."""
         self._table.update_if(
             "attribute_exists(joins)", _key(user_id, room_id), "SET leftForGood = :true", {":true": True}
         )
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
         condition = "attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)"
         key = _key(user_id, room_id)
         return self._table.update_if(condition, key, "SET readTo = :position", {":position": position})

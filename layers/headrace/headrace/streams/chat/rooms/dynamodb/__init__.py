@@ -1,1 +1,0 @@
-"""Rooms, memberships and invitations in DynamoDB."""
