@@ -1,1 +1,0 @@
-"""Measures rides of many clients on stages that store them in different ways, or not at all."""
