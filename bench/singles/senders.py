@@ -139,6 +139,7 @@ async def send(
     kind: Kind,
     numbers: Iterator[int],
     seconds: float,
+    connections: int = CONNECTIONS,
     answered: Callable[[int, float], object] = lambda _number, _began: None,
     rate: float = 0.0,
 ) -> Sent:
@@ -149,14 +150,14 @@ async def send(
     """
     latencies: list[float] = []
     async with AsyncExitStack() as stack:
-        places = range(1 if kind.tasks else CONNECTIONS)
+        places = range(1 if kind.tasks else connections)
         opened = [await stack.enter_async_context(kind.connect(target, place)) for place in places] * (kind.tasks or 1)
         start = time.perf_counter()
 
         async def one(place: int, post: Send) -> None:
             for turn in itertools.count():
                 if rate:
-                    await asyncio.sleep(start + (turn * CONNECTIONS + place) / rate - time.perf_counter())
+                    await asyncio.sleep(start + (turn * connections + place) / rate - time.perf_counter())
                 if (began := time.perf_counter()) >= start + seconds:
                     return
                 number = next(numbers)
