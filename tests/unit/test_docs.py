@@ -16,23 +16,11 @@ COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "samconfig.to
 COMMENTED += tracked(ROOT / "templates", "*.yaml")
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
 FOLDERS += ("tools",)
-ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type", "redirect_uri"}
-ELSEWHERE |= {"response_type", "authorization_code", "code_challenge", "code_challenge_method", "code_verifier"}
-ELSEWHERE |= {
-    "AvailabilityZones",
-    "BrokerInstances",
-    "BrokerInstanceOptions",
-    "ConcurrentExecutions",
-    "EventSourceMappings",
-}
-ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
-ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
-ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
-ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load"}
-ELSEWHERE |= {"CloudWatchReadOnlyAccess", "GetMetricData", "ListMetrics", "TraceSummaries", "public.ecr.aws"}
+ELSEWHERE = {"json.tool", "json.load", "token.actions.githubusercontent.com", "live.signals", "ChatResult"}
+ELSEWHERE |= {"AdministratorAccess", "CloudWatchReadOnlyAccess", "GetMetricData", "ListMetrics", "public.ecr.aws"}
+ELSEWHERE |= {"BrokerInstances", "EventSourceMappings", "MaxWriteRequestUnits", "UserAttributes", "PersistQueuesInUse"}
 ELSEWHERE |= {"FilteredOutEventCount", "StateUpdate", "FieldSelectors", "StartsWith", "NotStartsWith", "eventCategory"}
-"""Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
-parameters and schemas that a release has removed."""
+"""Names of GitHub and Python, of AWS's answers and metrics, of queues, and of parameters that a release has removed."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"
