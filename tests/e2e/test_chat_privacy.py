@@ -1,4 +1,4 @@
-"""The logs contain no messages, tokens or passwords; runs after the other files of chat."""
+"""The logs contain no messages, tokens or passwords."""
 
 from __future__ import annotations
 
