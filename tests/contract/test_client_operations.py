@@ -71,7 +71,7 @@ async def test_a_request_waits_as_retry_after_and_rate_limit_say(
 
     soon = formatdate(time.time() + 90, usegmt=True)
     server.answers = [(429, {"message": "m"}, {"Retry-After": "2"}), (503, None, {"Retry-After": soon})]
-    server.answers += [(200, page([]), {"RateLimit": '"reads";r=0;t=5'})]
+    server.answers += [(200, page([]), {"RateLimit": '"reads;all"; t=5; r=0'})]
     async with AsyncHeadrace(server.url, "h.p.s", FAST) as client:
         monkeypatch.setattr("headrace_client.client.asyncio.sleep", note)
         await client.list_resorts()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -105,9 +105,12 @@ class HttpTransport:
             raise Unreachable(said, self._url) from error
 
     def _keep_pace(self, method: str, rate_limit: str) -> None:
-        left = re.search(r";\s*r=(\d+).*;\s*t=(\d+)", rate_limit)
-        if left is not None and left[1] == "0":
-            self.free_at[method] = time.monotonic() + int(left[2])
+        message = Message()
+        message["RateLimit"] = rate_limit
+        limit = dict(message.get_params((), "RateLimit"))  # such as "events";r=0;t=5
+        with contextlib.suppress(KeyError, ValueError):
+            if int(limit["r"]) == 0:
+                self.free_at[method] = time.monotonic() + int(limit["t"])
 
     async def put(self, url: str, headers: Mapping[str, str], data: bytes) -> None:
         """Put a file to a signed address, without what is for the API. It is done too if an earlier attempt arrived.

@@ -1,4 +1,5 @@
 import { checkAddress, errorOf, HeadraceError, known, unavailable } from "./errors.js";
+import { limitOf } from "./pace.js";
 import { pauseAfter, type Settings, sleep } from "./settings.js";
 import type { Tokens } from "./tokens.js";
 
@@ -119,10 +120,9 @@ export class Http {
 
   /** Take the header `RateLimit` of an answer, such as `"reads";r=480;t=5`. */
   #told(operation: string, header: string | null): void {
-    const [, name, left, seconds] = /"(\w+)";r=(\d+);t=(\d+)/.exec(header ?? "") ?? [];
-    if (name !== undefined) {
+    const { name, ...limit } = limitOf(header, Date.now());
+    if (name !== "") {
       this.#counts.set(operation, name);
-      const limit = { left: Number(left), resetAt: Date.now() + Number(seconds) * 1000 };
       this.#limits.set(name, Object.assign(this.#limits.get(name) ?? {}, limit));
     }
   }

@@ -49,10 +49,15 @@ export class Pace {
     this.#grewAt = undefined;
   }
 
-  /** Take the header `RateLimit` of an answer, such as `"events";r=480;t=5`. */
+  /** Take the header `RateLimit` of an answer. */
   told(header: string | null | undefined, now: number): void {
-    const found = /"events";r=(\d+);t=(\d+)/.exec(header ?? "");
-    this.#left = found === null ? Infinity : Number(found[1]);
-    this.#resetAt = found === null ? 0 : now + Number(found[2]) * 1000;
+    ({ left: this.#left, resetAt: this.#resetAt } = limitOf(header, now));
   }
+}
+
+/** Read the header `RateLimit` of an answer, such as `"events";r=480;t=5`. Its parameters are read as a query's are. */
+export function limitOf(header: string | null | undefined, now: number): { name: string; left: number; resetAt: number } {
+  const said = new URLSearchParams((header ?? "").replace(/; */g, "&"));
+  const [name = ""] = said.keys();
+  return { name, left: Number(said.get("r") ?? Infinity) || 0, resetAt: now + (Number(said.get("t")) || 0) * 1000 };
 }

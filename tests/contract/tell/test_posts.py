@@ -82,20 +82,20 @@ def test_a_receiver_gets_each_webhook_whole_and_signed(receiver: HttpServer, pos
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [
-        (formatdate(NOON + 3600, usegmt=True).encode(), 3600),
-        (b"Sun, 29 Nov 2015 19:58:00 GMT", 0),
-        (b"soon", 0),
-        (b"Sun, 29 Nov 0 20:00:00 +9999", 0),
-        (b"9" * 5000, 0),
+        (formatdate(NOON + 3600, usegmt=True), 3600),
+        ("Sun, 29 Nov 2015 19:58:00 GMT", 0),
+        ("soon", 0),
+        ("Sun, 29 Nov 0 20:00:00 +9999", 0),
+        ("9" * 5000, 0),
     ],
     ids=["in an hour", "past", "no date", "no year", "too many digits"],
 )
 def test_a_receiver_names_a_pause_by_a_number_or_a_date(
-    given: bytes, seconds: int, monkeypatch: pytest.MonkeyPatch
+    given: str, seconds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time", lambda: NOON)
 
-    assert retry_after(b"HTTP/1.1 503 No\r\nA: b\r\nretry-after: %s\r\n\r\n" % given) == seconds
+    assert retry_after(given) == seconds
 
 
 def test_after_a_rotation_both_secrets_sign_until_the_older_one_is_removed(

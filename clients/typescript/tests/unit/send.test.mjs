@@ -137,7 +137,7 @@ test("messages of one turn are one request of at most 100 messages and 30 KB", a
 });
 
 test("it waits when the header RateLimit says that nothing is left", async () => {
-  const { client, requests } = clientOf([202, accepted([{}]), { ratelimit: '"events";r=0;t=4' }]);
+  const { client, requests } = clientOf([202, accepted([{}]), { ratelimit: '"events"; t=4; r=0' }]);
   await client.send("lobby", "one");
   const sent = client.send("lobby", "two");
   await pass(5_000, 100);

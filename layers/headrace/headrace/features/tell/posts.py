@@ -9,11 +9,9 @@ from __future__ import annotations
 import base64
 import hmac
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import parse_headers
-from io import BytesIO
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
@@ -177,9 +175,8 @@ class Posts:
         self._pool.close()
 
 
-def retry_after(head: bytes) -> int:
-    """The seconds that ``Retry-After`` asks for, by a number or a date; else 0. ``head`` ends with the headers."""
-    given = parse_headers(BytesIO(head.partition(b"\r\n")[2])).get("Retry-After", "")
+def retry_after(given: str) -> int:
+    """The seconds that a value of ``Retry-After`` asks for, by a number or a date; else 0."""
     try:
         return int(Retry().parse_retry_after(given))
     except (InvalidHeader, ValueError, OverflowError):  # also more digits or years than there are
@@ -197,9 +194,9 @@ class _Exchange:
     def request(self) -> bytes:
         return self._head(self._webhook) + self._webhook.body
 
-    def answered(self, status: int, head: bytes) -> None:
+    def answered(self, status: int, fields: Mapping[str, str]) -> None:
         if not status:
             return
-        wanted = retry_after(head) if status in (429, 503) else 0
+        wanted = retry_after(fields.get("retry-after", "")) if status in (429, 503) else 0
         failure = "" if 200 <= status < 300 else f"HTTP {status}"
         self.answer = Answer(status, failure, wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -73,7 +73,7 @@ class _Delivery:
         frame, self._is_asked = self._send.frames[self._at], True
         return self._signer.head(_path(self._send.connection_id), self._hashes[id(frame)], len(frame)) + frame
 
-    def answered(self, status: int, _head: bytes) -> float | None:
+    def answered(self, status: int, _fields: Mapping[str, str]) -> float | None:
         self.status = status
         if 200 <= status < 300:
             self._at, self._tries, self._is_asked = self._at + 1, 0, False

@@ -17,12 +17,13 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from headrace.runtime.aws import tls_context
+from headrace.runtime.http_fields import content_length, http_fields, is_last
 
 IDLE_SECONDS = 20.0
 """How long an idle connection may be used again, because a load balancer drops it after some time. By the wall clock,
@@ -32,7 +33,6 @@ BODY_LIMIT = 64 * 1024
 """Bytes of a longer body are not waited for."""
 CHUNK = 64 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", re.IGNORECASE)
 
 
 Resolve = Callable[[str, int], Sequence[tuple[Any, ...]]]
@@ -50,8 +50,8 @@ class HttpExchange(Protocol):
     def request(self) -> bytes:
         """The next request, or the current one if it must be sent again. Called just before it is sent."""
 
-    def answered(self, status: int, head: bytes) -> float | None:
-        """Called with the response's status, 0 if there was none in time, and with its status line and headers.
+    def answered(self, status: int, fields: Mapping[str, str]) -> float | None:
+        """Called with the response's status, 0 if there was none in time, and with its header fields.
 
         Returns the seconds until the next request, or ``None`` if there is none.
         """
@@ -100,7 +100,7 @@ class ConnectionPool:
             self._give_up(now - limit)
         self._give_up(math.inf)
         for exchange in [*self._ready, *(each for _, _, each in self._later)]:
-            exchange.answered(0, b"")
+            exchange.answered(0, {})
 
     def _begin(self, now: float) -> None:
         exchange = self._ready.popleft()
@@ -108,7 +108,7 @@ class ConnectionPool:
         try:
             connection = self._connection()
         except OSError:
-            self._answered(exchange, 0)
+            self._answered(exchange, 0, {})
             return
         self._busy[connection] = exchange, now
         try:
@@ -118,8 +118,8 @@ class ConnectionPool:
         else:
             self._watch(connection)
 
-    def _answered(self, exchange: HttpExchange, status: int, head: bytes = b"") -> None:
-        pause = exchange.answered(status, head)
+    def _answered(self, exchange: HttpExchange, status: int, fields: Mapping[str, str]) -> None:
+        pause = exchange.answered(status, fields)
         if pause == 0:
             # Its next request goes first: at the deadline, few exchanges are incomplete.
             self._ready.appendleft(exchange)
@@ -148,7 +148,7 @@ class ConnectionPool:
             self._idle.append((connection, time.time()))
         else:
             self._drop(connection)
-        self._answered(exchange, status, connection.head)
+        self._answered(exchange, status, connection.fields)
 
     def _lost(self, connection: HttpConnection) -> None:
         self._drop(connection)
@@ -160,7 +160,7 @@ class ConnectionPool:
             # The other side may have closed it before the request arrived, so the request is sent again.
             self._ready.appendleft(exchange)
         else:
-            self._answered(exchange, 0)
+            self._answered(exchange, 0, {})
 
     def _give_up(self, began_before: float) -> None:
         while self._busy:
@@ -169,7 +169,7 @@ class ConnectionPool:
                 return
             del self._busy[connection]
             self._drop(connection)
-            self._answered(exchange, 0)
+            self._answered(exchange, 0, {})
 
     def _watch(self, connection: HttpConnection) -> None:
         known = self._known.get(connection)
@@ -216,8 +216,8 @@ class HttpConnection:
         self._is_open = False
         self._out = memoryview(b"")
         self._in = bytearray()
-        self.head = b""
-        """The status line and the headers of the last response."""
+        self.fields: Mapping[str, str] = {}
+        """The header fields of the last response."""
         self.waits_for = EVENT_WRITE
         self.used = False
         """Whether it had a response before: then the other side may have closed it before the next request."""
@@ -270,15 +270,17 @@ class HttpConnection:
             if len(self._in) > HEAD_LIMIT:
                 raise ConnectionAbortedError("the head of a response is too long")
             return None
-        self.head = head = bytes(self._in[begin:end])
-        status, length = _STATUS.match(head), _LENGTH.search(head)
+        head = bytes(self._in[begin:end])
+        status = _STATUS.match(head)
         if status is None:
             raise ConnectionAbortedError("not an HTTP response")
-        is_short = length is not None and int(length[1]) <= BODY_LIMIT
-        if length and is_short and len(self._in) - end < int(length[1]):
+        self.fields = http_fields(head)
+        length = content_length(self.fields)
+        is_short = length is not None and length <= BODY_LIMIT
+        if length is not None and is_short and len(self._in) - end < length:
             return None
         # A response without a length ends with its connection, or is in chunks: API Gateway sends neither.
-        self.keeps = is_short and b"\r\nconnection: close\r\n" not in head.lower()
+        self.keeps = is_short and not is_last(self.fields)
         return int(status[1])
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import socket
 import time
 import weakref
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from types import SimpleNamespace
@@ -25,14 +26,13 @@ from urllib3.util import wait_for_read
 
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import AwsClient, Signer, has_proxy, session, tls_context
+from headrace.runtime.http_fields import content_length, http_fields, is_last
 
 IDLE_SECONDS = 60.0
 """How long an idle connection may be used again, by the wall clock, which continues while Lambda freezes the
 environment. Meanwhile the other side may close it without a trace here."""
 CONTENT_TYPE = "application/x-amz-json-1.0"
 _BODY = "headrace-body"
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", re.IGNORECASE)
-_REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid:[ \t]*(\S+)[ \t]*\r\n", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 OK = 200
 CONDITION_FAILED = "ConditionalCheckFailedException"
@@ -82,7 +82,7 @@ class _Direct:
         for attempt in range(1, self._attempts + 1):
             try:
                 request = self._signer.head("", sha256(body).hexdigest(), len(body), headers) + body
-                status, content = _content(*self._exchange(request))
+                status, content = self._exchange(request)
                 is_outcome = status == OK or attempt > 1 or content["Error"]["Code"] == CONDITION_FAILED
                 return (SimpleNamespace(status_code=status), content) if is_outcome else None
             except TimeoutError as error:
@@ -94,8 +94,12 @@ class _Direct:
                 break
         return None
 
-    def _exchange(self, request: bytes) -> tuple[bytes, bytes]:
-        """The head and the body of the response to ``request``; shorter ones if the other side closes."""
+    def _exchange(self, request: bytes) -> tuple[int, dict[str, Any]]:
+        """The status of the answer to ``request``, and what botocore would read from it.
+
+        Raises:
+            OSError, ValueError: the other side closes, or does not answer as DynamoDB does.
+        """
         connection = self._connection()
         try:
             connection.sendall(request)
@@ -103,18 +107,19 @@ class _Direct:
                 head = response.readline()
                 while (line := response.readline()).strip():
                     head += line
-                length = _LENGTH.search(head)
+                fields = http_fields(head)
+                length = content_length(fields)
                 if length is None:
                     raise ValueError("a response without a length")
-                body = response.read(int(length[1]))
+                body = response.read(length)
         except BaseException:
             connection.close()
             raise
-        if b"\r\nconnection: close\r\n" in head.lower():
+        if is_last(fields):
             connection.close()
         else:
             self._idle.append((connection, time.time()))
-        return head, body
+        return _content(head, fields, body)
 
     def _connection(self) -> socket.socket:
         while self._idle:
@@ -135,13 +140,13 @@ class _Direct:
         return connection
 
 
-def _content(head: bytes, body: bytes) -> tuple[int, dict[str, Any]]:
+def _content(head: bytes, fields: Mapping[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
     """The status of an answer of DynamoDB, and what botocore would read from it. Raises ValueError: not an answer."""
-    status, request_id = _STATUS.match(head), _REQUEST_ID.search(head)
+    status, request_id = _STATUS.match(head), fields.get("x-amzn-requestid")
     if status is None or request_id is None:
         raise ValueError("not an answer")
     content: dict[str, Any] = json.loads(body)
-    content["ResponseMetadata"] = {"RequestId": request_id[1].decode()}
+    content["ResponseMetadata"] = {"RequestId": request_id}
     if int(status[1]) != OK:
         content["Error"] = {"Code": str(content.get("__type", "")).rpartition("#")[2]}
     return int(status[1]), content
