@@ -11,6 +11,7 @@ import pytest
 from yarl import URL
 
 from localstage.console.pages import ConsolePages
+from localstage.core.errors import StageError
 from localstage.gateway import Issuer
 from localstage.reference.pages import ReferencePages
 from localstage.services.endpoints import Endpoints
@@ -25,28 +26,13 @@ class Nothing:
         return []
 
 
-class Packages:
-    """The npm packages, with scripted results."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.installs = 0
-
-    async def __call__(self) -> Path:
-        self.installs += 1
-        return self.folder
+async def no_packages() -> Path:
+    raise StageError("npm does not answer")
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Packages:
-    (tmp_path / "swagger-ui-dist").mkdir()
-    (tmp_path / "swagger-ui-dist" / "swagger-ui-bundle.js").write_text("// Swagger UI")
-    return Packages(tmp_path)
-
-
-@pytest.fixture
-async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages)
+async def client(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, no_packages)
     issuer = Issuer(tmp_path)
     broker = "http://127.0.0.1:9"  # nothing listens there
     endpoints = Endpoints("", "", "", "", "", "guest", "guest", broker, "", "")
@@ -87,3 +73,12 @@ async def test_what_only_the_local_stage_tells_the_console_needs_its_secret(
     assert (await client.get("/console/poison", params=secret)).status == 405
     refused = await client.post("/console/poison", params=secret)
     assert (refused.status, (await refused.json())["message"][:27]) == (503, "RabbitMQ does not take it: ")
+
+
+async def test_a_library_that_cannot_be_installed_is_a_503_whose_reason_is_in_the_terminal(
+    client: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await client.get("/docs/swagger-ui-bundle.js")
+
+    assert (answer.status, await answer.json()) == (503, {"message": "npm does not answer"})
+    assert "503 for /docs/swagger-ui-bundle.js: npm does not answer" in caplog.text
