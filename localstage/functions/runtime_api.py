@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import secrets
 from typing import Protocol, cast
 
-from headrace.runtime.http_fields import content_length, http_fields
 from localstage.functions.payloads import MAX_RESPONSE
 
 # awslambdaric sends a failure's stack trace as a header of up to 1 MB.
 _MAX_HEAD = 2 * 1024 * 1024
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,12})[ \t]*\r\n", re.IGNORECASE)
 _PREFIX = b"/2018-06-01/runtime/"
 _INVOCATION = _PREFIX + b"invocation/"
 _NEXT = _INVOCATION + b"next"
@@ -127,12 +128,12 @@ class Connection(asyncio.Protocol):
         head = bytes(self._buffer[: end + 2])
         del self._buffer[: end + 4]
         line = head[: head.index(b"\r\n")].split(b" ")
-        length = None if line[0] == b"GET" else content_length(http_fields(head))
+        length = None if line[0] == b"GET" else _LENGTH.search(head)
         if len(line) != 3 or (line[0] == b"POST" and length is None):
             self.abort()
             return False
         self._target = line[1]
-        self._length = length or 0
+        self._length = int(length[1]) if length else 0
         self._dropped = 0
         return True
 

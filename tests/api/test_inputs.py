@@ -3,7 +3,8 @@
 A case is a list of steps. ``send`` is a request, or an action of the WebSocket, ``body`` its fields. ``status`` and
 ``has`` are the answer: each field of ``has`` is in it, and each item of its lists is the next one of a list. ``field``
 is what the error is about. ``lacks`` is in no part of the answer. With ``until``, the step is repeated until its answer
-is so. ``keep`` gives values of the answer a name. ``$room``, ``$ad`` and the users' names are of this case alone.
+is so. With ``at_once``, it is sent so often at the same time, and its ``statuses`` are counted. ``keep`` gives values
+of the answer a name. ``$room``, ``$ad`` and the users' names are of this case alone. ``OTHERS`` are no requests.
 """
 
 from __future__ import annotations
@@ -11,16 +12,23 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from string import Template
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 import yaml
 
+from tests.api.tokens import Forger
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import RunningStage
+from tests.e2e.test_attachments import uploaded
+from tests.e2e.test_dead_letters import Queues, moment
 
 CASES = {
     f"{path.stem}: {name}": steps
@@ -29,6 +37,12 @@ CASES = {
 }
 SCOPES = {"producer": ("events:write", "chat:read"), "operator": ("ops", "chat:read")}
 """Of users that are no senders."""
+HANDSHAKE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "k" * 22 + "==",
+}
 OFFSET = re.compile(r"\$now([+-]\d+)")
 
 
@@ -53,6 +67,11 @@ class Case:
         def send() -> tuple[int, Any]:
             return self._sent(client, step)
 
+        if "at_once" in step:
+            with ThreadPoolExecutor(step["at_once"]) as pool:
+                answers = list(pool.map(lambda _: send(), range(step["at_once"])))
+            assert Counter(status for status, _ in answers) == step["statuses"], answers
+            return
         found = until(send, good) if step.get("until") else send()
         assert good(found), (step["send"], found, expected)
         if "field" in step:
@@ -71,6 +90,8 @@ class Case:
     def _sent(self, client: Client, step: dict[str, Any]) -> tuple[int, Any]:
         body = self._filled(step.get("body"))
         method, _, path = step["send"].partition(" ")
+        if method in OTHERS:
+            return OTHERS[method](self._stage, client, self._values, body)
         if not path:
             answer = client.connect().request({"action": method, **body})
             return (400 if answer["type"] == "error" else 200), answer
@@ -86,6 +107,43 @@ class Case:
         if isinstance(value, dict):
             return {self._filled(name): self._filled(each) for name, each in value.items()}
         return value
+
+
+def _upload(_stage: RunningStage, client: Client, values: dict[str, str], _body: Any) -> tuple[int, Any]:
+    return 200, uploaded(client, values["room"], b"a text", "text/plain", name="plain.txt")
+
+
+def _download(_stage: RunningStage, client: Client, _values: dict[str, str], body: Any) -> tuple[int, Any]:
+    answer = client.pool.request("GET", body["link"])
+    return answer.status, {name.lower(): value for name, value in answer.headers.items()}
+
+
+def _letter(stage: RunningStage, _client: Client, values: dict[str, str], body: Any) -> tuple[int, Any]:
+    """Put a letter into the dead lane, with ``$failed`` as the time of its first failure."""
+    values["failed"], window = moment()
+    values["next"] = window["to"]
+    queues = Queues(stage)
+    queues.send(queues.dead, json.dumps(body["letter"]), firstFailedAt=values["failed"], **body["attributes"])
+    return 200, {}
+
+
+def _connect(stage: RunningStage, _client: Client, _values: dict[str, str], body: Any) -> tuple[int, Any]:
+    """A handshake with a line for each subprotocol. ``ahead`` is a token of an issuer whose clock is 2 s ahead."""
+    forger = Forger(stage)
+    tokens = {"valid": forger.valid, "ahead": forger.signed(iat=int(time.time()) + 2)}
+    parts = urlsplit(stage.where["websocket_url"])
+    connection = HTTPConnection(parts.netloc, timeout=20)
+    connection.putrequest("GET", parts.path)
+    for name, value in HANDSHAKE.items():
+        connection.putheader(name, value)
+    for each in body["subprotocols"]:
+        connection.putheader("Sec-WebSocket-Protocol", tokens.get(each, each))
+    connection.endheaders()
+    with closing(connection):
+        return connection.getresponse().status, {}
+
+
+OTHERS = {"upload": _upload, "download": _download, "letter": _letter, "connect": _connect}
 
 
 def has(found: Any, expected: Any) -> bool:
