@@ -107,10 +107,14 @@ def _user_id(click: IncomingClick, sender: SenderContext) -> str:
 
 def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
     """The hash of the client's address: the connection's, or from a trusted producer the one in the event."""
-    if click.address is not None and not sender.trusted:
+    if sender.trusted:
+        return sender.hash_address(click.address) if click.address else None
+    if click.address is not None:
         raise InvalidEvent(details=[FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)])
-    address = click.address if sender.trusted else sender.address
-    return sender.hash_address(address) if address else None
+    try:
+        return sender.hash_address(canonical(sender.address))
+    except ValueError:  # the gateway named none
+        return None
 
 
 SENT = Incoming(accept, IncomingClick)
@@ -133,7 +137,7 @@ class AddressSettings(Settings):
 
 
 def hash_address(address: str) -> str | None:
-    """The keyed hash of an address; see :meth:`.AddressHasher.hashed`."""
+    """The keyed hash of a canonical address; see :meth:`.AddressHasher.hashed`."""
     return _hasher().hashed(address)
 
 

@@ -39,14 +39,10 @@ class AddressHasher:
         self._cooldown = Cooldown(monotonic)
 
     def hashed(self, address: str) -> str | None:
-        """``address`` as 16 characters of base64url; ``None`` if it is not an address, or the key cannot be read.
+        """A :func:`canonical` ``address`` as 16 characters of base64url; ``None`` if the key cannot be read.
 
         The address itself is never stored. A click without a hash is stored without it.
         """
-        try:
-            text = canonical(address)
-        except ValueError:
-            return None
         if self._cooldown.is_active:
             return None
         try:
@@ -55,4 +51,4 @@ class AddressHasher:
             self._cooldown.start()
             report("address key", f"clicks are stored without the hash of their address: {error.message}")
             return None
-        return base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")[:HASH_BYTES]).decode()
+        return base64.urlsafe_b64encode(hmac.digest(key, address.encode(), "sha256")[:HASH_BYTES]).decode()
