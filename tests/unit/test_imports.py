@@ -241,17 +241,32 @@ for function in sys.argv[1:]:
 """Each function in a fork, beside what all of them import."""
 
 
+def imported(libraries: str, functions: Iterable[Path], **environ: str) -> dict[str, list[str]]:
+    """The modules that each function has imported when it starts, by its name."""
+    environ |= {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}
+    command = [sys.executable, "-c", STARTS.format(libraries=libraries), *map(str, functions)]
+    output = subprocess.run(
+        command, env={"PYTHONPATH": str(LAYER.parent), **environ}, check=True, capture_output=True, text=True
+    ).stdout
+    return {function: modules for function, *modules in map(str.split, output.splitlines())}
+
+
 @pytest.mark.parametrize("libraries", ["pydantic", "pydantic, boto3"])
 def test_a_cold_start_imports_nothing_that_the_function_does_not_use(libraries: str) -> None:
     started = [path.parent for path in FUNCTIONS if (path.parent.name in EXPENSIVE["boto3"]) == ("boto3" in libraries)]
-    lambdas = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}
-    command = [sys.executable, "-c", STARTS.format(libraries=libraries), *map(str, started)]
 
-    output = subprocess.run(
-        command, env={"PYTHONPATH": str(LAYER.parent), **lambdas}, check=True, capture_output=True, text=True
-    ).stdout
+    found = imported(libraries, started)
 
-    imported = {function: modules for function, *modules in map(str.split, output.splitlines())}
-    never = {name: {each for each, using in EXPENSIVE.items() if name not in using} for name in imported}
-    assert imported.keys() == {each.name for each in started}
-    assert {name: found for name in imported if (found := never[name] & {*imported[name]})} == {}
+    never = {name: {each for each, using in EXPENSIVE.items() if name not in using} for name in found}
+    assert found.keys() == {each.name for each in started}
+    assert {name: wrong for name in found if (wrong := never[name] & {*found[name]})} == {}
+
+
+@pytest.mark.parametrize(("features", "most"), [("all", 9_000), ("none", 8_000)])
+def test_storing_loads_few_lines_of_the_layer(features: str, most: int) -> None:
+    names = {path: ".".join(path.relative_to(LAYER.parent).with_suffix("").parts) for path in MODULES}
+
+    (modules,) = imported("boto3", [ROOT / "functions" / "persist_events"], STAGE_FEATURES=features).values()
+
+    loaded = [path for path, name in names.items() if name.removesuffix(".__init__") in modules]
+    assert 0 < sum(len(path.read_text().splitlines()) for path in loaded) <= most
