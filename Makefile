@@ -184,8 +184,8 @@ validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates a
 invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage; or all, beside a stage of their own   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [FUNCTION=all] [SAM_FLAGS=…] [PYTHON=…]
 	@$(PY) -m rehearsal.containers $(if $(filter all,$(FUNCTION)),test,invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}")
 
-faults: setup ## run the fault scenarios on a separate stage, and print the counts of each   [SCENARIO=broker-killed]
-	@$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
+faults: setup ## run the fault scenarios on a separate stage, and print the counts of each; or rides that come faster than they are stored   [SCENARIO=broker-killed] [SCENARIO=backlog]
+	@$(if $(filter backlog,$(SCENARIO)),PYTHONPATH=layers/headrace $(PY) -m faults.backlog,$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO"))
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
 	@$(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
@@ -262,5 +262,5 @@ load: setup ## send a shape of load with Locust, read everything back, and check
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")
 
-bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON; with CHECK=1, say which ratios got worse, also of a file; or draw the committed ones   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [CHECK=1 [ACCEPT=1]] [PICTURE=….svg] [ARGS='--help']
-	@$(PY) -m bench.suite $(if $(CHECK)$(ACCEPT)$(PICTURE),--check) $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS)
+bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON; or rides in five configurations; with CHECK=1, say which ratios got worse, also of a file; or draw the committed ones   [BENCH=publish,persist] [BENCH=ski] [ROUNDS=5] [RUN=file] [CHECK=1 [ACCEPT=1]] [PICTURE=….svg] [ARGS='--help']
+	@$(if $(filter ski,$(BENCH)),PYTHONPATH=layers/headrace $(PY) -m bench.ski $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--json "$$RUN") $(ARGS),$(PY) -m bench.suite $(if $(CHECK)$(ACCEPT)$(PICTURE),--check) $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS))

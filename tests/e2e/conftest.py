@@ -157,6 +157,14 @@ def typescript_client() -> Path:
 
 
 @pytest.fixture(scope="session")
+def packages(typescript_client: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the clients' packages, as a release publishes them."""
+    folder = tmp_path_factory.mktemp("packages")
+    subprocess.run([ROOT / "clients" / "pack.sh", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """The program of Chromium; as root it is installed with apt, if it is missing."""
     found = _chromium()

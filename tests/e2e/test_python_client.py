@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,13 +30,11 @@ def run(*command: str | Path, environ: dict[str, str] | None = None, folder: Pat
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of a new environment, where pip installed the client and its command line without an index."""
     folder = tmp_path_factory.mktemp("client")
-    shutil.copytree(FOLDER, folder / "source", ignore=shutil.ignore_patterns("*.egg-info", "build", "__pycache__"))
-    run(UV, "build", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder, folder / "source")
     run(UV, "venv", "--seed", "--python", sys.executable, folder / "new")
-    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    (wheel,), (source,) = packages.glob("*.whl"), packages.glob("*.tar.gz")
     print(f"headrace-client: wheel {wheel.stat().st_size:,} bytes, sdist {source.stat().st_size:,} bytes")
     locked = re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements" / "dev.txt").read_text(), re.M)
     (folder / "versions.txt").write_text("\n".join(locked))

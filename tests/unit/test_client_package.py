@@ -77,8 +77,9 @@ def test_two_schemas_with_one_name_are_an_error() -> None:
         definitions(*documents)
 
 
-def test_the_package_has_the_licence_of_the_project() -> None:
-    assert (FOLDER / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+@pytest.mark.parametrize("client", ["python", "typescript"])
+def test_a_package_has_the_licence_of_the_project(client: str) -> None:
+    assert (ROOT / "clients" / client / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 def test_its_readme_names_what_it_exports() -> None:

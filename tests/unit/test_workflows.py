@@ -23,6 +23,17 @@ def read(name: str) -> dict[str, Any]:
     return {"on" if key is True else key: value for key, value in found.items()}
 
 
+def test_a_release_is_tested_and_installed_everywhere_before_it_is_published_without_a_stored_token() -> None:
+    jobs = read("release.yml")["jobs"]
+    images = {each["image"] for each in jobs["smoke"]["strategy"]["matrix"]["include"]}
+    classifiers = (ROOT / "clients" / "python" / "pyproject.toml").read_text()
+
+    assert commands(jobs["build"]) == [".ci/run", "clients/pack.sh packages"]
+    assert {f"python:{each}-bookworm" for each in re.findall(r"Python :: (3\.\d+)", classifiers)} <= images
+    assert [jobs[name]["needs"] for name in ("smoke", "pypi", "npm")] == ["build", "smoke", "smoke"]
+    assert [jobs[name]["permissions"] for name in ("pypi", "npm")] == [{"id-token": "write"}] * 2
+
+
 @pytest.fixture(scope="module")
 def deploy() -> dict[str, Any]:
     return read("deploy.yml")
