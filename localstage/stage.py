@@ -90,6 +90,7 @@ class Stage:
         management_url = os.environ.get("LOCALSTAGE_MANAGEMENT_URL", f"http://{websocket}/{stage}")
         live = live_values(endpoints, issuer, management_url, draft.brokers)
         model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
+        issuer.grants.scopes = model.scopes
         environment = base_environment(endpoints)
         pool = FunctionPool(
             model.functions, PoolSettings(self._state_dir, built.layers, built.runtime, base_environment=environment)

@@ -38,11 +38,12 @@ class Histogram:
         return self._counts.get_value_at_percentile(percent) / 1e6 if self.count else None
 
     def summary(self) -> dict[str, float]:
-        """Count, percentiles and maximum, in seconds."""
+        """Count, minimum, mean, percentiles and maximum, in seconds."""
         if not self.count:
             return {"count": 0}
         values = self._counts.get_percentile_to_value_dict(PERCENTILES)  # one walk for all
         found = {f"p{percent:g}": values[percent] / 1e6 for percent in PERCENTILES}
+        found |= {"min": self._counts.get_min_value() / 1e6, "mean": self._counts.get_mean_value() / 1e6}
         return {"count": self.count, **found, "max": self._counts.get_max_value() / 1e6}
 
 

@@ -23,7 +23,7 @@ def charts(run: Document) -> list[LineChart]:
     made += [_latency(run, "ack", "Send to acknowledgement"), _latency(run, "durable", "Send to readable")]
     made += [_questions(run)]
     made += [
-        _sampled(run, "depths", "Depth of the queues", "messages; of a deployed stage without unacknowledged ones"),
+        _sampled(run, "depths", "Depth of the queues", "messages"),
         _sampled(run, "cpu", "CPU", "percent of one core", lambda value: value * 100),
         _sampled(run, "memory", "Memory", "MB without mapped files", lambda value: value / MEGABYTE),
         _durations(run),

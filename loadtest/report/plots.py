@@ -14,7 +14,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import LogLocator
 
 WIDTH, HEIGHT = 5.6, 3.5
 """Inches of a chart."""
@@ -109,8 +109,7 @@ class LineChart:
         axes.xaxis.set_major_formatter("{x:,.0f}" + self.across)
         if self.log:
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter("{x:,.10g}")  # and not 6 × 10¹
-            axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
+            axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
         else:
             axes.set_ylim(0, None if any(line.largest for line in self.lines) else 1)
 
@@ -154,7 +153,7 @@ def picture(title: str, charts: Sequence[Chart], caption: str = "") -> str:
     with mpl.rc_context(fname=SETTINGS):
         figure = Figure((COLUMNS * WIDTH, rows * HEIGHT), facecolor=CARD)
         if caption:
-            figure.suptitle(caption, color=INK, weight=600)
+            figure.suptitle(caption, color=INK, weight=600, wrap=True)
         places = figure.subfigures(rows, COLUMNS, squeeze=False).flat
         for place, chart in zip(places, charts, strict=False):
             _draw(place, chart)
@@ -163,10 +162,11 @@ def picture(title: str, charts: Sequence[Chart], caption: str = "") -> str:
 
 def _draw(figure: FigureBase, chart: Chart) -> None:
     axes = figure.subplots()
-    axes.set_title(chart.title)
+    axes.set_title(chart.title, wrap=True)
     axes.set_ylabel(chart.unit)
     chart.draw(axes)
-    axes.yaxis.set_major_formatter("{x:,g}")
+    for write in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        write("{x:,.10g}")  # 1,000,000 and not 1e+06
     figure.legend(loc="outside lower left", ncols=2)
 
 

@@ -11,7 +11,7 @@ from loadtest.report.document import Document
 from loadtest.runs.work import FAULTS
 from loadtest.shapes.shape import WRITERS
 
-PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "max")
+SPREAD = ("min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
 SENT = ("phase", "users", "seconds", "accepted", "accepted/s", "stored", "stored/s")
 PHASE = (*SENT, *FAULTS, "unsent", "questions", "failed")
 """The columns of a phase."""
@@ -44,9 +44,9 @@ def tables(run: Document) -> list[Table]:
         Table("Phases", PHASE, [_phase(each) for each in phases]),
         Table(
             "Latencies, in ms",
-            ("phase", "", "count", *PERCENTILES),
+            ("phase", "", "count", *SPREAD),
             [
-                (_name(each), name, whole(found["count"]), *(_ms(found.get(percent)) for percent in PERCENTILES))
+                (_name(each), name, whole(found["count"]), *(_ms(found.get(each)) for each in SPREAD))
                 for each in phases
                 for name, found in each["latencies"].items()
             ],
@@ -128,8 +128,8 @@ def _again(phases: Sequence[Phase]) -> Iterator[Sequence[str]]:
 
 
 def _processes(phase: Phase) -> Iterator[Sequence[str]]:
-    """A row for each process, the busiest first, and one for all of them. With a rate, how many cores each needs at it,
-    also where the machine had fewer.
+    """A row for each sampled process, the busiest first, and one for all of them. With a rate, how many cores each
+    needs at it, also where the machine had fewer.
     """
     usage, accepted = phase["usage"], phase["sent"]["accepted"]
     rate = sum(load["rate"] for load in phase["phase"]["loads"] if load["kind"] in WRITERS)
@@ -145,7 +145,7 @@ def _processes(phase: Phase) -> Iterator[Sequence[str]]:
         if memory is not None:
             yield row(name, cpu, *(f"{memory[at] / 1e6:,.0f}" for at in ("first", "last", "peak")))
     if spent:
-        yield row("all", sum(spent.values()), "–", "–", "–")
+        yield row("all of these", sum(spent.values()), "–", "–", "–")
 
 
 def _units(phase: Phase) -> Iterator[Sequence[str]]:
@@ -212,11 +212,13 @@ def _measured(phase: Phase) -> dict[str, float | None]:
     accepted, usage = phase["sent"]["accepted"], phase["usage"]
     found: dict[str, float | None] = dict(_rates(phase))
     for name, latency in phase["latencies"].items():
-        found |= {f"{name} {each}, ms": latency[each] * 1000 for each in ("p50", "p95", "p99") if each in latency}
+        found |= {
+            f"{name} {each}, ms": latency[each] * 1000 for each in ("mean", "p50", "p95", "p99") if each in latency
+        }
     cpu = usage.get("cpuSeconds", {})
     if accepted and cpu:
         each_event = {name: seconds / accepted * 1e6 for name, seconds in cpu.items()}
-        found["CPU of all processes, µs/event"] = sum(each_event.values())
+        found["CPU of all sampled processes, µs/event"] = sum(each_event.values())
         found |= {f"CPU of {name}, µs/event": value for name, value in sorted(each_event.items()) if value >= 1}
     found |= {
         f"peak memory of {name}, MB": each["peak"] / 1e6 for name, each in sorted(usage.get("memory", {}).items())

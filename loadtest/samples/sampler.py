@@ -40,7 +40,8 @@ STAGE, GENERATOR = "gateway and triggers", "load generator"
 HELD, HELD_SECONDS = "main, unacknowledged", 0.5
 NOT_LOCAL = (
     "CPU, memory, functions' metrics and DynamoDB's units of each second are those of a local stage; of a deployed one "
-    "CloudWatch has them. STACK, its name, adds what DynamoDB did in all."
+    "CloudWatch has them. STACK, its name, adds what DynamoDB did in all. Depths of its queues are without messages "
+    "that functions hold."
 )
 NO_UNITS = "DynamoDB's units are unknown: the stage's DynamoDB did not answer with them."
 NO_DEPTHS = "The depths of the queues are unknown, because no token has the scope ops."

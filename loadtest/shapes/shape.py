@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,9 +35,9 @@ class Phase:
     With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
     ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
     fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer. Rooms with
-    ``shards`` are made before, with so many shards. Senders that are ``paced`` slow down after refusals,
-    as the Python client does; the others only wait before they send again. All give up when nothing of a request was
-    accepted for ``retry_timeout`` seconds.
+    ``shards`` are made before, with so many shards. A ``cold`` phase starts functions; :meth:`Shape.with_seconds`
+    leaves it as it is. Senders that are ``paced`` slow down after refusals, as the Python client does; the others only
+    wait before they send again. All give up when nothing of a request was accepted for ``retry_timeout`` seconds.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Phase:
     leaves: float = 0.0
     repeated: float = 0.0
     shards: int = 0
+    cold: bool = False
     paced: bool = False
     retry_timeout: float = RETRY_TIMEOUT
 
@@ -64,6 +65,11 @@ class Phase:
         return sum(load.users for load in self.loads)
 
     @property
+    def rate(self) -> float:
+        """Events per second of all its writers; 0 if they send as fast as they can."""
+        return sum(load.rate for load in self.loads if load.kind in WRITERS)
+
+    @property
     def events(self) -> str:
         """What its events are."""
         return EVENTS.get(self.stream, "events")
@@ -75,19 +81,22 @@ class Phase:
 
     def faster(self, factor: float) -> Phase:
         """The same phase at ``factor`` times the rate."""
-        loads = tuple(replace(load, rate=load.rate * factor) for load in self.loads)
-        rate = sum(load.rate for load in loads)
-        return replace(self, name=f"{rate:,.0f}/s", loads=loads)
+        return self.with_loads(replace(load, rate=load.rate * factor) for load in self.loads)
+
+    def with_loads(self, loads: Iterable[Load]) -> Phase:
+        """The same phase with other loads. A name such as "128 clients" or "1,000/s" has the new number."""
+        changed = replace(self, loads=tuple(loads))
+        name = self.name.replace(f"{self.users:,} clients", f"{changed.users:,} clients")
+        return replace(changed, name=name.replace(f"{self.rate:,.0f}/s", f"{changed.rate:,.0f}/s"))
 
     def at_rate(self, rate: float) -> Phase:
         """The same phase with ``rate`` events a second from all its writers together."""
-        writers = [load for load in self.loads if load.kind in WRITERS]
-        before = sum(load.rate for load in writers)
+        writers, before = [load for load in self.loads if load.kind in WRITERS], self.rate
 
         def changed(load: Load) -> Load:
             return replace(load, rate=rate * (load.rate / before if before else 1 / len(writers)))
 
-        return replace(self, loads=tuple(changed(load) if load in writers else load for load in self.loads))
+        return self.with_loads(changed(load) if load in writers else load for load in self.loads)
 
 
 EVENTS = {"chat": "messages", "ski": "rides", "ads": "clicks"}
@@ -125,21 +134,16 @@ class Shape:
 
     def scaled(self, factor: float) -> Shape:
         """The shape with ``factor`` times the events, seconds, users, rates and steps."""
-        if factor == 1:
-            return self
         limit = self.limit and replace(self.limit, steps=max(2, math.ceil(self.limit.steps * factor)))
-        resized = self._with(lambda phase: {"loads": tuple(_scaled(load, factor) for load in phase.loads)})
-        return replace(resized._lasting(factor), limit=limit)
+        phases = (phase.with_loads(_scaled(load, factor) for load in phase.loads) for phase in self.phases)
+        return replace(self, phases=tuple(replace(each, **_lasting(each, factor)) for each in phases), limit=limit)
 
     def with_seconds(self, seconds: float) -> Shape:
         """The shape with the longest phase lasting ``seconds``, and the others in proportion, but a second at least."""
         longest = max(phase.seconds for phase in self.phases)
         if not longest:
             raise ValueError(f"{self.name} sends a number of events, and has no duration; give SCALE")
-        return self._lasting(seconds / longest)
-
-    def _lasting(self, factor: float) -> Shape:
-        return self._with(lambda phase: {"seconds": phase.seconds and max(1.0, phase.seconds * factor)})
+        return self._with(lambda phase: {} if phase.cold else _lasting(phase, seconds / longest))
 
     def _with(self, changes: Callable[[Phase], dict[str, Any]]) -> Shape:
         """The shape with the ``changes`` of each phase."""
@@ -163,6 +167,10 @@ class Shape:
     def sent(self, paced: bool, retry_timeout: float) -> Shape:
         """The shape with senders that are ``paced``, or as they were, and give up after ``retry_timeout``."""
         return self._with(lambda phase: {"paced": paced or phase.paced, "retry_timeout": retry_timeout})
+
+
+def _lasting(phase: Phase, factor: float) -> dict[str, Any]:
+    return {"seconds": phase.seconds and max(1.0, phase.seconds * factor)}
 
 
 def _scaled(load: Load, factor: float) -> Load:

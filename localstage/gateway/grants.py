@@ -12,7 +12,7 @@ import hmac
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any, cast
@@ -60,6 +60,8 @@ class Grants:
         self._client_id = client_id
         self._key = key
         self._issue = issue
+        self.scopes: Sequence[str] = ()
+        """What a program gets that asks for no scopes, as from Cognito: all that the stage has."""
         self._used: set[str] = set()
         """The codes that were exchanged. A stage does not live long enough to forget one."""
 
@@ -123,7 +125,7 @@ class Grants:
         if grant == "client_credentials":
             if client_id != self._client_id or not _same(secret, self._key.token_secret):
                 raise Refusal("invalid_client", f"the client {self._client_id} has the secret of the token_url")
-            return self._token(self._client_id, _scopes(form))
+            return self._token(self._client_id, _scopes({"scope": " ".join(self.scopes), **form}))
         if grant not in ("authorization_code", "refresh_token"):
             known = "authorization_code, client_credentials, refresh_token"
             raise Refusal("unsupported_grant_type", f"grant_type: the allowed values are {known}")

@@ -43,7 +43,7 @@ class Issuer:
         self._key = IssuerKey(state_dir / "issuer.pem")
         self._url = url
         self._listener: TcpListener | None = None
-        self._grants = Grants(CLIENT_ID, self._key, self.issue)
+        self.grants = Grants(CLIENT_ID, self._key, self.issue)
 
     @property
     def url(self) -> str:
@@ -69,7 +69,7 @@ class Issuer:
     @property
     def people_client_id(self) -> str:
         """The client id with which a person signs in. It contains a secret, so only the stage's user may know it."""
-        return self._grants.people_client_id
+        return self.grants.people_client_id
 
     async def start(self) -> None:
         """Load or make the key, and listen on the last port if it is free, else on any.
@@ -124,10 +124,10 @@ class Issuer:
             return refused
         resource = request.path.removeprefix(f"/{USER_POOL}")
         if resource == "/authorize":
-            return await self._grants.answer_authorize(request)
+            return await self.grants.answer_authorize(request)
         if resource == "/token":
             is_form = request.content_type == FORM
-            return await (self._grants.answer_token(request) if is_form else self.answer_token(request))
+            return await (self.grants.answer_token(request) if is_form else self.answer_token(request))
         if resource not in (_KEYS, _DISCOVERY):
             return message_response(404, "Not Found")
         if request.method != "GET":

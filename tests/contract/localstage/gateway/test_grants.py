@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import aiohttp
 import pytest
 
+from headrace_client.cli.stage import claims_of
 from localstage.gateway import Issuer
 from localstage.gateway.issuer import CLIENT_ID
 
@@ -90,6 +91,15 @@ async def test_nobody_else_gets_a_code(issuer: Issuer, field: str, value: str) -
             assert answer.status == 400
         async with session.post(page_of(issuer), headers={"Origin": "https://evil.example"}) as answer:
             assert answer.status == 403
+
+
+async def test_a_program_that_names_no_scopes_gets_all_of_the_stage_as_from_cognito(issuer: Issuer) -> None:
+    issuer.grants.scopes = ("chat:read", "events:write")
+    form = {"grant_type": "client_credentials", "client_id": CLIENT_ID, "client_secret": issuer.secret}
+
+    _, answer = await ask(issuer, **form)
+
+    assert claims_of(answer["access_token"])["scope"] == "chat:read events:write"
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,19 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
     assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
 
 
+def test_a_phase_is_named_by_what_is_run() -> None:
+    assert [phase.name for phase in shape("--shape", "backlog", "--scale", "0.25").phases] == [
+        "32 clients",
+        "64 clients",
+    ]
+    assert [phase.name for phase in shape("--shape", "clicks", "--scale", "0.1").phases] == ["100/s", "120/s"]
+    assert [phase.name for phase in shape("--shape", "limit", "--rate", "500").steps][:2] == ["500/s", "650/s"]
+
+
+def test_functions_have_their_time_to_start_in_a_short_run() -> None:
+    assert [phase.seconds for phase in shape("--shape", "mixed", "--seconds", "20").phases] == [15, 20]
+
+
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
     with pytest.raises(WrongOption, match="baseline sends a number of events"):
         shape("--shape", "baseline", "--seconds", "5")
