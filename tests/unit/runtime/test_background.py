@@ -8,20 +8,13 @@ import pytest
 
 from headrace.runtime import threads as module
 from headrace.runtime.threads import Background
+from tests.fakes.clock import Seconds
 
 LONG = 30.0
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_task_runs_at_most_once_per_period() -> None:
-    clock, runs = Clock(), list[float]()
+    clock, runs = Seconds(0.0), list[float]()
     background = Background("test", 1.0, LONG, clock)
 
     started = []
@@ -33,7 +26,7 @@ def test_a_task_runs_at_most_once_per_period() -> None:
 
 
 def test_the_first_task_starts_after_the_delay() -> None:
-    clock, runs = Clock(), list[float]()
+    clock, runs = Seconds(0.0), list[float]()
     background = Background("test", 1.0, LONG, clock, delay=0.5)
 
     for clock.now in (0.0, 0.4, 0.5, 1.4, 1.5):
@@ -43,7 +36,7 @@ def test_the_first_task_starts_after_the_delay() -> None:
 
 
 def test_a_clock_that_is_set_back_does_not_stop_the_tasks() -> None:
-    clock, runs = Clock(), list[float]()
+    clock, runs = Seconds(0.0), list[float]()
     background = Background("test", 1.0, LONG, clock)
 
     for clock.now in (500.0, 10.0, 10.9, 11.0):
@@ -62,7 +55,7 @@ def test_a_task_runs_in_another_thread() -> None:
 
 
 def test_no_task_starts_while_another_one_runs() -> None:
-    clock, release, ended = Clock(), threading.Event(), threading.Event()
+    clock, release, ended = Seconds(0.0), threading.Event(), threading.Event()
     background = Background("test", 1.0, 0.001, clock)
 
     def slow() -> None:
@@ -92,7 +85,7 @@ def test_the_caller_goes_on_when_its_wait_is_over() -> None:
 
 
 def test_an_exception_is_reported_and_the_next_task_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, reported, runs = Clock(), list[BaseException](), list[int]()
+    clock, reported, runs = Seconds(0.0), list[BaseException](), list[int]()
     monkeypatch.setattr(module, "report_unexpected", reported.append)
     background = Background("test", 1.0, LONG, clock)
 

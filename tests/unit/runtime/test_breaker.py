@@ -18,20 +18,11 @@ from headrace.core.errors import (
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.publisher import GuardedPublisher
 from headrace.runtime.breaker import BreakerRule, State
+from tests.fakes.clock import Seconds
 from tests.fakes.queues import MemoryPublisher
 
 SETTINGS = BreakerRule(failure_percent=50, window=10, probe_seconds=10)
 MESSAGE = Outgoing("persist.chat.0", b"{}", "c-1")
-
-
-class Time:
-    """A monotonic clock that tests move."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def monotonic(self) -> float:
-        return self.seconds
 
 
 class States:
@@ -48,12 +39,12 @@ class Broker:
     """A publisher behind a breaker, and the memory broker behind that."""
 
     def __init__(self, settings: BreakerRule = SETTINGS) -> None:
-        self.time = Time()
+        self.time = Seconds()
         self.seen = States()
         self.memory = MemoryPublisher(["persist.chat.0"])
         self.calls = 0
         self.confirm_seconds = 0.0
-        self.guarded = GuardedPublisher(self, replace(settings, on_state=self.seen, monotonic=self.time.monotonic))
+        self.guarded = GuardedPublisher(self, replace(settings, on_state=self.seen, monotonic=self.time))
 
     def publish(self, messages: Any) -> list[Outcome]:
         self.calls += 1
@@ -117,7 +108,7 @@ def test_a_partly_answered_publish_does_not_open_the_breaker() -> None:
 def test_a_publish_without_messages_does_not_count() -> None:
     broker = Broker()
     broker.open()
-    broker.time.seconds += 10
+    broker.time.now += 10
 
     assert broker.guarded.publish([]) == []
 
@@ -133,12 +124,12 @@ def test_a_breaker_reports_its_state_when_it_opens_after_each_probe_and_when_it_
     for _ in range(8):
         broker.send()
     assert broker.seen.states == [("broker", "open")]
-    broker.time.seconds += 10
+    broker.time.now += 10
     broker.send()
     broker.send()
     assert broker.seen.states == [("broker", "open")] * 2
     broker.memory.down = False
-    broker.time.seconds += 10
+    broker.time.now += 10
     broker.send()
     broker.send()
 

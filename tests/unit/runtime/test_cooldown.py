@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from headrace.runtime.breaker import Cooldown
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.fakes.clock import Seconds
 
 
 def test_a_cooldown_ends_after_its_seconds() -> None:
-    clock = Clock()
+    clock = Seconds(0.0)
     cooldown = Cooldown(clock)
 
     cooldown.start()
