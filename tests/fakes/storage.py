@@ -55,7 +55,8 @@ class MemoryStore:
 class MemoryReader:
     """Reads what ``rows(table)`` gives; indexes never lag.
 
-    ``keys`` are the table's own key attributes; an index's order is its sort attribute, then these.
+    ``keys`` are the table's own key attributes; an index's order is its sort attribute, then these. ``queries`` are
+    those so far, ``rounds`` how often many were asked together, and ``given`` how many rows were read.
     """
 
     def __init__(
@@ -63,8 +64,11 @@ class MemoryReader:
     ) -> None:
         self._rows = rows
         self._keys = keys
+        self.queries: list[RangeQuery] = []
+        self.rounds = self.given = 0
 
     def read(self, query: RangeQuery) -> Rows:
+        self.queries.append(query)
 
         def order(row: Any) -> tuple[str, ...]:
             return (row[query.sort_attribute], *(row[key] for key in self._keys))
@@ -89,9 +93,11 @@ class MemoryReader:
         more = {name: page[-1][name] for name in names} if len(found) > len(page) and page else None
         at = query.unexpired_at
         alive = [row for row in page if at is None or row.get("expiresAt", at + 1) > at]
+        self.given += len(alive)
         return Rows([{name: row[name] for name in query.attributes or row if name in row} for row in alive], more)
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        self.rounds += 1
         return [self.read(query) for query in queries]
 
 

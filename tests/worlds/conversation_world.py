@@ -15,7 +15,6 @@ from headrace.features.unread.conversations import (
 )
 from headrace.features.unread.read_marks import ReadMarkBody, mark_read
 from headrace.features.unread.walks import Walks
-from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import ActivityHook
 from headrace.streams.chat.rooms.channels import Channels
@@ -31,18 +30,6 @@ from tests.worlds.requests import request_of
 from tests.worlds.senders import caller
 
 
-class CountingReader(MemoryReader):
-    """Records which rooms were read."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        super().__init__(lambda _: rows)
-        self.asked: list[str] = []
-
-    def read(self, query: RangeQuery) -> Rows:
-        self.asked.append(query.partition)
-        return super().read(query)
-
-
 class ConversationWorld:
     """One stage in memory. Times are seconds after ``history_world.START``."""
 
@@ -51,7 +38,7 @@ class ConversationWorld:
         self.clock.advance(now)
         self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
         self.hook = ActivityHook(self.rooms, self.rooms, no_expiry, self.clock)
-        self.reader = CountingReader(self.rows)
+        self.reader = MemoryReader(lambda _: self.rows)
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.marks = RoomServices(

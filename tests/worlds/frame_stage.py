@@ -16,7 +16,6 @@ from headrace.live.hints import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.live.shares import Shares
 from headrace.storage.ports import Table
-from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag
@@ -34,17 +33,6 @@ from tests.worlds.write_path import frame_event
 TICKS = CLOCK.now() // SECOND
 
 
-class CountedReader(MemoryReader):
-    """Counts calls, and reads of the table of messages without its indexes."""
-
-    reads = calls = 0
-
-    def read(self, query: RangeQuery) -> Rows:
-        self.calls += 1
-        self.reads += query.index is None
-        return super().read(query)
-
-
 class Stage:
     """Rooms, their messages, and an environment of read_frame."""
 
@@ -54,7 +42,7 @@ class Stage:
         self.cache = self.world.marks
         self.commands = MemoryCommands()
         self.log = MemoryRoomLog(self.cache)
-        self.reader = CountedReader(self.world.write_path.store.rows)
+        self.reader = MemoryReader(self.world.write_path.store.rows)
         self.frames = self.environment(self.world.access)
 
     def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:

@@ -42,8 +42,8 @@ class Costs:
 
     def _calls(self, act: Callable[[], object]) -> int:
         def made() -> int:
-            world = self.stage.world
-            return world.rooms.reads + world.memberships.reads + self.stage.reader.calls + world.connections.table.calls
+            world, queries = self.stage.world, self.stage.reader.queries
+            return world.rooms.reads + world.memberships.reads + len(queries) + world.connections.table.calls
 
         before = made()
         act()

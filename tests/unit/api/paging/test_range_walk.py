@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import given
@@ -11,27 +10,12 @@ from hypothesis import strategies as st
 
 from headrace.api.paging.range_walk import SPANS_LIMIT, ReadBudget, ranges, read_page, spans_of
 from headrace.core.times import Interval
-from headrace.storage.reading import RangeQuery, Rows
+from headrace.storage.reading import RangeQuery
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import at, row
 
 QUERY = RangeQuery("messages", "roomId", "lobby", "timestampSk")
 BUDGET = ReadBudget(reads=64, rows=4000)
-
-
-@dataclass
-class CountingReader:
-    """Counts the ranges that are read."""
-
-    rows: Sequence[dict[str, Any]]
-    queries: list[RangeQuery] = field(default_factory=list)
-
-    def read(self, query: RangeQuery) -> Rows:
-        self.queries.append(query)
-        return MemoryReader(lambda _table: self.rows).read(query)
-
-    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        return [self.read(query) for query in queries]
 
 
 def stays(edges: Sequence[int]) -> tuple[Interval, ...]:
@@ -40,7 +24,7 @@ def stays(edges: Sequence[int]) -> tuple[Interval, ...]:
 
 
 def test_four_hundred_intervals_cost_at_most_sixteen_ranges_to_read() -> None:
-    reader = CountingReader([])
+    reader = MemoryReader(lambda _: [])
     spans = spans_of(stays(range(800)), None, None)
 
     read_page(reader, ranges(QUERY, spans, None, True), 200, 0, BUDGET)
@@ -68,7 +52,7 @@ def test_pages_show_the_rows_of_all_intervals_and_no_others(
 ) -> None:
     intervals = stays(edges)
     rows = [row(second, f"m{second}") for second in sorted(seconds)]
-    reader = CountingReader(rows)
+    reader = MemoryReader(lambda _: rows)
     wanted = [each for each in rows if any(interval.covers(each["timestamp"]) for interval in intervals)]
 
     shown: list[dict[str, Any]] = []

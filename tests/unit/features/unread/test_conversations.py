@@ -279,7 +279,7 @@ def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
 
     world.page(5)
 
-    assert set(world.reader.asked) == {f"room-{number}" for number in range(45, 50)}
+    assert {query.partition for query in world.reader.queries} == {f"room-{number}" for number in range(45, 50)}
 
 
 def test_a_list_that_does_not_cover_all_rooms_has_a_flag(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.core.times import SECOND
-from headrace.storage.reading import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change
@@ -21,28 +20,8 @@ from tests.worlds.history_world import ALICE, START, Rights, at, body, history, 
 NOW = START // SECOND
 
 
-class Counting(MemoryReader):
-    """Records the queries."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        super().__init__(lambda _: rows)
-        self.queries: list[RangeQuery] = []
-        self.rounds = 0
-        self.given = 0
-
-    def read(self, query: RangeQuery) -> Rows:
-        self.queries.append(query)
-        rows = super().read(query)
-        self.given += len(rows.items)
-        return rows
-
-    def read_many(self, queries: Any) -> list[Rows]:
-        self.rounds += 1
-        return super().read_many(queries)
-
-
-def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Counting]:
-    reader = Counting(rows)
+def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, MemoryReader]:
+    reader = MemoryReader(lambda _: rows)
     return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access), reader
 
 
