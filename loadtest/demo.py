@@ -24,7 +24,6 @@ from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError, StageNotFound
 from localstage.client.running_stage import running_stage
-from localstage.core.statefile import Running
 
 HOW_TO_USE = """
 Read and write in a room, from another terminal in this folder:
@@ -35,10 +34,10 @@ The same over a WebSocket (then type frames such as {{"action": "ping"}}):
   .venv/bin/wsdump $WS -s headrace.v1 "$TOKEN" -t '{{"action": "subscribe", "roomId": "lobby"}}'
 
 The stage stays up until Ctrl-C.
-  console        {console_url}    # open it in a browser
-  HTTP API       {http_url}
-  WebSocket API  {websocket_url}
-  API reference  {reference_url}
+  console        {stage.console_url}    # open it in a browser
+  HTTP API       {stage.http_url}
+  WebSocket API  {stage.websocket_url}
+  API reference  {stage.status_url}docs
 """
 
 
@@ -67,32 +66,16 @@ def run(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def _running() -> Running:
-    found = running_stage()
-    if found is None:
-        raise StageNotFound("the stage has ended")
-    return found
-
-
-def _how_to_use() -> str:
-    found = _running()
-    folder = os.environ.get("LOCALSTAGE_STATE_DIR")
-    return HOW_TO_USE.format(
-        folder=f"LOCALSTAGE_STATE_DIR={folder} " if folder else "",
-        console_url=found.console_url,
-        http_url=found.http_url,
-        websocket_url=found.websocket_url,
-        reference_url=f"{found.status_url}docs",
-    )
-
-
 def _stay(process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
     try:
         process.check()  # its lines from before come before the help
-        print(_how_to_use(), flush=True)
+        found, folder = running_stage(), os.environ.get("LOCALSTAGE_STATE_DIR")
+        if found is None:
+            raise StageNotFound("the stage has ended")
+        print(HOW_TO_USE.format(folder=f"LOCALSTAGE_STATE_DIR={folder} " if folder else "", stage=found), flush=True)
         if os.environ.get("OPEN"):
-            webbrowser.open(_running().console_url)
+            webbrowser.open(found.console_url)
         while True:
             process.check()
             time.sleep(0.2)

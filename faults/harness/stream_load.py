@@ -11,14 +11,15 @@ from typing import Any
 
 from faults.harness.lanes import DeadLetter
 from faults.harness.ledger import Row
-from loadtest.ads.clicks import Click, moment
+from headrace.core import times
+from loadtest.ads.clicks import Click
+from loadtest.checker.findings import FAULTS
 from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.place import Place
 from loadtest.runs.ski_work import SkiWork
-from loadtest.runs.work import FAULTS
 from loadtest.sending.delivery import CountedEvents, Delivery
 from loadtest.sending.transports import HttpTransport
 from loadtest.shapes.shape import Load, Phase
@@ -68,7 +69,7 @@ class LateClicks(Unmeasured, AdsWork):
     def ask(self, api: HttpApi) -> None:
         """Ask for the counts of one ad and the top ads."""
         now = time.time_ns() // 1000
-        window = {"from": moment(now - LATE_BY), "to": moment(now)}
+        window = {"from": times.iso(now - LATE_BY), "to": times.iso(now)}
         api.get(f"/ads/{self.ad()}/stats", window)
         api.get("/ads/top", window)
 
@@ -127,7 +128,7 @@ class StreamLoad:
         found = work.read_back()
         work.close()
         self._api.close()
-        problems = [f"{name} {count}" for name in FAULTS if (count := getattr(found, name))]
+        problems = [f"{name} {count}" for name, count in found.counts().items() if name in FAULTS and count]
         return Row(
             len(work.all_accepted),
             found.stored,

@@ -6,21 +6,18 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from loadtest.client.chat_events import EPOCH, iso
+from headrace.core import times
 
 ADS, USERS = 200, 5_000
 TYPES = ("banner", "native", "popup", "search", "video")
-MINUTE = 60_000_000
-"""Microseconds, as all times in this module."""
 
 
 class Click(NamedTuple):
-    """One click. Clicks sort as in a history, oldest first."""
+    """One click ``at`` a time, in microseconds. Clicks sort as in a history, oldest first."""
 
     at: int
     click_id: str
@@ -32,7 +29,7 @@ class Click(NamedTuple):
         """The item of a history, without its key."""
         return {
             "clickId": self.click_id,
-            "clickedAt": moment(self.at),
+            "clickedAt": times.iso(self.at),
             "adId": self.ad,
             "userId": self.user,
             "adType": self.type,
@@ -43,23 +40,14 @@ class Click(NamedTuple):
         return {**self.item(), "address": f"198.51.100.{self.at % 254 + 1}"}
 
 
-@dataclass(frozen=True)
-class Counts:
-    """The counts of one step of a window."""
+Counts = dict[str, Any]
+"""The counts of a window or of one of its steps, as in an answer."""
 
-    clicks: int
-    users: int
-    types: dict[str, int]
 
-    @classmethod
-    def of(cls, clicks: Sequence[Click]) -> Counts:
-        """The counts of ``clicks``."""
-        return cls(len(clicks), len({each.user for each in clicks}), dict(Counter(each.type for each in clicks)))
-
-    @classmethod
-    def from_answer(cls, answer: dict[str, Any]) -> Counts:
-        """The counts in an answer."""
-        return cls(answer["clicks"], answer["uniqueUsers"], answer["types"])
+def counts(clicks: Sequence[Click]) -> Counts:
+    """The counts of ``clicks``."""
+    types = dict(Counter(each.type for each in clicks))
+    return {"clicks": len(clicks), "uniqueUsers": len({each.user for each in clicks}), "types": types}
 
 
 @dataclass(frozen=True)
@@ -82,15 +70,15 @@ class Campaign:
     @property
     def window(self) -> tuple[int, int]:
         """From the minute of the first click to the end of the minute of the last one."""
-        times = [each.at for each in self.clicks]
-        return min(times) // MINUTE * MINUTE, max(times) // MINUTE * MINUTE + MINUTE
+        seen = [each.at // times.MINUTE * times.MINUTE for each in self.clicks]
+        return min(seen), max(seen) + times.MINUTE
 
-    def steps(self, clicks: Iterable[Click]) -> list[tuple[str, Counts]]:
-        """The counts of ``clicks`` in each minute of the window, including empty minutes."""
+    def steps(self, clicks: Iterable[Click]) -> list[Counts]:
+        """The counts of ``clicks`` ``from`` each minute of the window, including empty minutes."""
         minutes: dict[int, list[Click]] = defaultdict(list)
         for each in clicks:
-            minutes[each.at // MINUTE * MINUTE].append(each)
-        return [(moment(start), Counts.of(minutes[start])) for start in range(*self.window, MINUTE)]
+            minutes[each.at // times.MINUTE * times.MINUTE].append(each)
+        return [{"from": times.iso(start), **counts(minutes[start])} for start in range(*self.window, times.MINUTE)]
 
     def top(self) -> list[tuple[str, int]]:
         """The ads by number of clicks, most first, then by id."""
@@ -120,11 +108,6 @@ def post_clicks(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, 
         return "/clicks/batch", {"events": events}
     body = {name: value for name, value in events[0].items() if name != "adId"}
     return f"/ads/{quote(events[0]['adId'], safe='')}/clicks", body
-
-
-def moment(at: int) -> str:
-    """A time in the format of answers."""
-    return iso(EPOCH + timedelta(microseconds=at))
 
 
 def _grouped(pairs: Iterable[tuple[str, Click]]) -> dict[str, list[Click]]:

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from loadtest.ads.clicks import Campaign, Click, Counts, moment
+from headrace.core import times
+from loadtest.ads.clicks import Campaign, Click, counts
 from loadtest.checker.findings import Findings, settled
 from loadtest.sending.queries import Queries
 from localstage.client.http_api import HttpApi
@@ -25,7 +26,7 @@ class AdsQueries(Queries):
         super().__init__(api, **options)
         self._campaign = campaign
         start, end = campaign.window
-        self._window = {"from": moment(start), "to": moment(end)}
+        self._window = {"from": times.iso(start), "to": times.iso(end)}
         users = sorted(campaign.by_user)
         self._users = random.Random(campaign.name).sample(users, min(SAMPLED_USERS, len(users)))
 
@@ -48,9 +49,14 @@ class AdsQueries(Queries):
         self._check_whole("history of an ad", ad, found, [each.item() for each in clicks])
 
     def _counts(self, ad: str, clicks: Sequence[Click]) -> None:
-        steps = [("", Counts.of(clicks)), *self._campaign.steps(clicks)]
-        counts = settled(lambda: self._stats(ad), steps, self._patience)
-        self.findings.check("counts per step", ad, counts, steps)
+        """The counts of the whole window and of each minute."""
+        expected = {**counts(clicks), "points": self._campaign.steps(clicks)}
+
+        def ask() -> dict[str, Any]:
+            answer = self._api.get(f"/ads/{quote(ad, safe='')}/stats", {**self._window, "step": "60"})
+            return {name: answer[name] for name in expected}
+
+        self.findings.check("counts per step", ad, settled(ask, expected, self._patience), expected)
 
     def _user(self, user: str) -> None:
         expected = [each.item() for each in self._campaign.by_user[user]]
@@ -60,12 +66,6 @@ class AdsQueries(Queries):
         expected = self._campaign.top()
         found = settled(self._top_ads, expected, self._patience)
         self.findings.check("top ads", "", found, expected)
-
-    def _stats(self, ad: str) -> list[tuple[str, Counts]]:
-        """The counts of the whole window and of each minute."""
-        answer = self._api.get(f"/ads/{quote(ad, safe='')}/stats", {**self._window, "step": "60"})
-        points = [(point["from"], Counts.from_answer(point)) for point in answer["points"]]
-        return [("", Counts.from_answer(answer)), *points]
 
     def _top_ads(self) -> list[tuple[str, int]]:
         """The ads of this campaign; other ads may be clicked at the same time."""

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 from loadtest.checker.findings import Findings, settled
@@ -18,51 +17,35 @@ PATIENCE = 120.0
 TOP = 100
 
 
-class AnalyticsCheck:
-    """Asks ``api``, which has the scope analytics:read, about the messages from ``began`` (epoch seconds) until now."""
+def check_analytics(
+    api: HttpApi, findings: Findings, began: float, rooms: Mapping[str, int], said: Mapping[str, Counter[str]]
+) -> None:
+    """Ask ``api``, which has the scope analytics:read, about the messages from ``began`` (epoch seconds) until now.
 
-    def __init__(self, api: HttpApi, began: float, *, patience: float = PATIENCE) -> None:
-        begin, end = datetime.fromtimestamp(began - 1, UTC), datetime.now(UTC) + timedelta(seconds=2)
-        self.findings = Findings()
-        self._api = api
-        self._window = {"from": iso(begin), "to": iso(end)}
-        self._deadline = time.monotonic() + patience
+    ``rooms`` are the numbers of messages by room, and ``said`` those of some rooms by user.
 
-    def check_rooms(self, expected: Mapping[str, int]) -> None:
-        """Compare the number of messages of each room.
+    Raises:
+        HttpError: the analytics do not answer.
+    """
+    begin, end = datetime.fromtimestamp(began - 1, UTC), datetime.now(UTC) + timedelta(seconds=2)
+    window, deadline = {"from": iso(begin), "to": iso(end)}, time.monotonic() + PATIENCE
 
-        Raises:
-            HttpError: the analytics do not answer.
-        """
-        for room, count in expected.items():
-            found = self._settled(partial(self._total, room), count)
-            self.findings.check("messages of a room", room, found, count)
+    def check(
+        query: str, room: str, expected: Any, path: str, read: Callable[[dict[str, Any]], Any], **of: str
+    ) -> None:
+        def ask() -> Any:
+            return read(api.get(f"/analytics/{path}", {**window, "roomId": room, **of}))
 
-    def check_room(self, room: str, sent: Counter[str]) -> None:
-        """Compare the numbers of one room with ``sent``, its messages by user.
+        findings.check(query, room, settled(ask, expected, deadline - time.monotonic()), expected)
 
-        Raises:
-            HttpError: the analytics do not answer.
-        """
+    for room, count in rooms.items():
+        check("messages of a room", room, count, "window", lambda found: found["totalMessages"], top="1")
+    for room, sent in said.items():
         ranked = sorted(sent.items(), key=lambda item: (-item[1], item[0]))[:TOP]
-        expected = (sent.total(), len(sent), ranked)
-        self.findings.check("totals of a room", room, self._settled(partial(self._room, room), expected), expected)
-        active = self._settled(partial(self._active, room), len(sent))
-        self.findings.check("active users of a room", room, active, len(sent))
+        check("totals of a room", room, (sent.total(), len(sent), ranked), "window", _totals, top=str(TOP))
+        check("active users of a room", room, len(sent), "active-users", lambda found: found["uniqueUsers"])
 
-    def _settled(self, ask: Callable[[], Any], expected: Any) -> Any:
-        return settled(ask, expected, self._deadline - time.monotonic())
 
-    def _get(self, path: str, **query: str) -> dict[str, Any]:
-        return self._api.get(f"/analytics/{path}", {**self._window, **query})
-
-    def _total(self, room: str) -> int:
-        return int(self._get("window", roomId=room, top="1")["totalMessages"])
-
-    def _room(self, room: str) -> tuple[int, int, list[tuple[str, int]]]:
-        found = self._get("window", roomId=room, top=str(TOP))
-        ranked = [(each["userId"], each["messages"]) for each in found["topUsers"]]
-        return found["totalMessages"], found["uniqueUsers"], ranked
-
-    def _active(self, room: str) -> int:
-        return int(self._get("active-users", roomId=room)["uniqueUsers"])
+def _totals(found: dict[str, Any]) -> tuple[int, int, list[tuple[str, int]]]:
+    ranked = [(each["userId"], each["messages"]) for each in found["topUsers"]]
+    return found["totalMessages"], found["uniqueUsers"], ranked

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 from loadtest.chat.irc_membership import Change, Channel
 from loadtest.client.target import Target
-from loadtest.sending.threads import in_threads
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 
@@ -33,7 +33,8 @@ def import_channels(channels: Sequence[Channel], target: Target, advance: Callab
             _send(api, channel, change)
             advance(1)
 
-    in_threads(send, [(channel, changes) for channel in channels for changes in changes_by_nick(channel)], THREADS)
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(send, [(channel, changes) for channel in channels for changes in changes_by_nick(channel)]))
     api.close()
 
 

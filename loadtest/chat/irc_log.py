@@ -48,10 +48,6 @@ _RENAMED = re.compile(r"=== (.+) is now known as (.+)", re.DOTALL)
 _HASHES = str.maketrans("#", "\N{FULLWIDTH NUMBER SIGN}")
 
 
-class IrcLogError(ClientError):
-    """A file is not an IRC log; the message names it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Presence:
     """A join, leave or rename. ``kind`` is ``JOIN``, ``LEAVE`` or ``RENAME``; ``new_id`` is set for a rename.
@@ -82,13 +78,13 @@ def read_logs(paths: list[Path]) -> list[Log]:
     """Read ``paths`` in order of their names.
 
     Raises:
-        IrcLogError: a file has no date in its name or cannot be read, or two logs would share a room.
+        ClientError: a file has no date in its name or cannot be read, or two logs would share a room.
     """
     logs = [read_log(path) for path in sorted(paths, key=lambda path: path.name)]
     rooms: dict[str, Path] = {}
     for log in logs:
         if log.room_id in rooms:
-            raise IrcLogError(f"{log.path} and {rooms[log.room_id]} have the same name, so they would share a room")
+            raise ClientError(f"{log.path} and {rooms[log.room_id]} have the same name, so they would share a room")
         rooms[log.room_id] = log.path
     return logs
 
@@ -97,12 +93,12 @@ def read_log(path: Path) -> Log:
     """Read one log.
 
     Raises:
-        IrcLogError: the file has no date in its name or cannot be read.
+        ClientError: the file has no date in its name or cannot be read.
     """
     try:
         lines = _lines(path.read_bytes())
     except OSError as error:
-        raise IrcLogError(f"{path} cannot be read: {error.strerror}") from None
+        raise ClientError(f"{path} cannot be read: {error.strerror}") from None
     midnight = _date(path)
     log = Log(path, identifier(f"irc-channel-{path.stem}"), iso(midnight))
     clock = _Clock(midnight, _period(lines))
@@ -203,7 +199,7 @@ def _date(path: Path) -> datetime:
             raise ValueError
         return datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC)
     except ValueError:
-        raise IrcLogError(f"{path} has no date in its name (expected YYYY-MM-DD)") from None
+        raise ClientError(f"{path} has no date in its name (expected YYYY-MM-DD)") from None
 
 
 def _period(lines: list[str]) -> timedelta:

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 from loadtest.chat.irc_membership import OPEN, Channel, Interval, Kind
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
-from loadtest.sending.threads import in_threads
 from localstage.client.http_api import HttpApi
 
 THREADS = 8
@@ -74,7 +74,6 @@ class Verification:
     target: Target
     sent: frozenset[str]
     wrong: list[str] = field(default_factory=list)
-    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
         self._api = self.target.reader()
@@ -95,7 +94,8 @@ class Verification:
                 self.wrong.append(f"{channel.room_id}, {nick}: {problem}")
             advance(1)
 
-        in_threads(check, nicks, THREADS)
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(check, nicks))
         self._api.close()
 
     def _check(self, channel: Channel, nick: str) -> str:
@@ -110,7 +110,7 @@ class Verification:
     def _may_wait(self) -> bool:
         with self._lock:
             if self._until is None:
-                self._until = time.monotonic() + self.patience
+                self._until = time.monotonic() + PATIENCE
             return time.monotonic() < self._until
 
     def _compare(self, channel: Channel, nick: str, items: Sequence[dict[str, Any]]) -> str:

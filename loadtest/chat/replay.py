@@ -16,7 +16,7 @@ from rich.console import Console
 from headrace_client.cli.show import show_rows, visible
 from loadtest.chat import chat_generator, display
 from loadtest.chat.irc_import import import_channels
-from loadtest.chat.irc_log import IrcLogError, read_logs
+from loadtest.chat.irc_log import read_logs
 from loadtest.chat.irc_verification import CHANGES, EXAMPLES, Choice, Verification, choose
 from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
 from loadtest.chat.replay_sender import send
@@ -70,7 +70,7 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
     """The plan for ``arguments``. With ``one_token`` all users have the token of a trusted producer.
 
     Raises:
-        loadtest.chat.irc_log.IrcLogError: there is no such log, or none with a message.
+        ClientError: there is no such log, or none with a message.
     """
     if not arguments.log:
         if arguments.nicks:
@@ -79,10 +79,10 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
         return plan_conversation(talk, one_token=one_token)
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not paths:
-        raise IrcLogError(f"LOG: no file matches {arguments.log}")
+        raise ClientError(f"LOG: no file matches {arguments.log}")
     logs = read_logs(paths)
     if not any(log.messages for log in logs):
-        raise IrcLogError(f"no message in {arguments.log}; a message is a line such as: [12:18] <nick> text")
+        raise ClientError(f"no message in {arguments.log}; a message is a line such as: [12:18] <nick> text")
     return plan_logs(logs, arguments.messages)
 
 
@@ -130,7 +130,8 @@ def replay(plan: Plan, stage: Target, console: Console, retry_timeout: float, ni
         seconds, more = send(plan.streams, plan.connections, stage, checker, advance, retry_timeout)
     problems += more
     probe.finish()
-    read_back(checker, reader, console, plan)
+    with display.progress_bar(console, "read back", plan.messages) as advance:
+        drain_and_read(checker, reader, progress=advance)
     verdict = checker.verdict()
     display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
     for problem in problems[:5]:
@@ -159,20 +160,6 @@ def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -
         console.print(problem, markup=False, style="red", soft_wrap=True)
     who, did = (f"{len(wrong):,} of {choice.describe()}", "did NOT read") if wrong else (choice.describe(), "read")
     return f"memberships: {who} in {rooms} {did} exactly the messages of their memberships", not wrong
-
-
-def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:
-    """Wait until everything is stored, then read all rooms with a progress bar."""
-    with display.progress_bar(console, "read back", plan.messages) as advance:
-        read = 0
-
-        def progress(now: int) -> None:
-            nonlocal read
-            if now > read:
-                advance(now - read)
-                read = now
-
-        drain_and_read(checker, reader, progress=progress)
 
 
 def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:

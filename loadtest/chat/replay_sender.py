@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from loadtest.chat.replay_plan import ReplayStream
 from loadtest.checker.checker import Checker
 from loadtest.client.target import Target
 from loadtest.sending.delivery import Delivery
-from loadtest.sending.threads import in_threads
 from loadtest.sending.transports import FrameTransport
 from localstage.client.errors import ClientError
 
@@ -52,5 +52,6 @@ def send(
             connection.close()
 
     started = time.perf_counter()
-    in_threads(send_stream, streams, connections)
+    with ThreadPoolExecutor(connections) as pool:
+        list(pool.map(send_stream, streams))
     return time.perf_counter() - started, problems

@@ -27,15 +27,7 @@ class Reader(Protocol):
 
 
 Progress = Callable[[int], object]
-"""Called with the number of items read so far."""
-
-
-def _silent(_: int) -> None:
-    pass
-
-
-def _none() -> int:
-    return 0
+"""Called with the number of items of each page, in the first walk of all rooms."""
 
 
 def drain_and_read(
@@ -43,8 +35,8 @@ def drain_and_read(
     reader: Reader,
     *,
     patience: float = PATIENCE,
-    progress: Progress = _silent,
-    waiting: Callable[[], int] = _none,
+    progress: Progress = lambda _read: None,
+    waiting: Callable[[], int] = lambda: 0,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> float:
@@ -72,7 +64,7 @@ def drain_and_read(
     while missing:
         found_all = await_readable(missing)
         drained = clock()
-        walk_all(checker, reader, progress)
+        walk_all(checker, reader)
         before, missing = missing, checker.missing()
         # Found by its id but still missing: the event is altered, so waiting does not help.
         if not found_all or missing == before:
@@ -80,10 +72,9 @@ def drain_and_read(
     return drained
 
 
-def walk_all(checker: Checker, reader: Reader, progress: Progress = _silent) -> None:
+def walk_all(checker: Checker, reader: Reader, progress: Progress = lambda _read: None) -> None:
     """Read every room from newest to oldest, page by page, and check the order."""
     checker.begin_read()
-    count = 0
     for room in checker.rooms():
         previous: tuple[str, str] | None = None
         for page in map(checker.own, reader.walk_room(room)):
@@ -93,8 +84,7 @@ def walk_all(checker: Checker, reader: Reader, progress: Progress = _silent) -> 
                     checker.disorder(item)
                 previous = position
                 checker.read(item)
-            count += len(page)
-            progress(count)
+            progress(len(page))
 
 
 def _position(item: Item) -> tuple[str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from loadtest.checker.findings import Findings
 from loadtest.measured.histogram import Histogram
 
 
@@ -29,25 +30,14 @@ class Latency:
         return f"p50={milliseconds(self.p50)} p99={milliseconds(self.p99)}"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The result of a checker. Counts are of events; ``examples`` name a few of each fault.
-
-    ``stored`` counts the attempted events that were read back unchanged. ``unanswered`` were neither acknowledged nor
-    refused. ``disordered`` counts items out of (time, id) order. ``waiting`` events are still in the lanes.
-    """
+@dataclass(kw_only=True)
+class Verdict(Findings):
+    """The result of a checker. ``unanswered`` events were neither acknowledged nor refused."""
 
     attempted: int
     accepted: int
-    stored: int
-    lost: int
-    unexpected: int
-    duplicated: int
     refused: int
     unanswered: int
-    disordered: int
-    waiting: int = 0
-    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def kept(self) -> bool:

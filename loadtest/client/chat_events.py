@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
+from headrace.core import times
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,6 @@ def iso(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}Z"
 
 
-def parse_iso(text: str) -> datetime:
-    """The inverse of :func:`iso`."""
-    return datetime.fromisoformat(text[:-1] + "+00:00")
-
-
 def after(timestamp: str) -> str:
     """The next microsecond: the exclusive end of a window that contains ``timestamp``."""
-    return iso(parse_iso(timestamp) + MICROSECOND)
+    return times.iso(times.micros_of(timestamp) + 1)

@@ -10,9 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import Any
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
 from localstage.client.running_stage import ROOT, stage_file
 from localstage.services.services import WRITES_PER_KEY
 
@@ -37,10 +37,6 @@ def localstage(folder: Path, *arguments: str) -> tuple[str, ...]:
 
 class StageFailed(ClientError):
     """The stage did not start, or ended; the message is its last line."""
-
-
-class StageRuns(ClientError):
-    """A stage runs already, so that an option of a new one would have no effect."""
 
 
 class StageProcess:
@@ -187,12 +183,10 @@ class SeparateStage(StageProcess):
         """Its services, and the counts of its functions.
 
         Raises:
-            OSError: it does not answer.
+            ClientError: it does not answer.
         """
-        url = json.loads(self._stage_file.read_text())["status_url"]
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own loopback URL
-            found: dict[str, Any] = json.load(answer)
-        return found
+        with closing(HttpApi(json.loads(self._stage_file.read_text())["status_url"])) as api:
+            return api.get("/")
 
     def kill(self) -> None:
         """Kill it (-9). Its workers and services end within seconds."""
@@ -207,11 +201,11 @@ def stage(echo: Callable[[str], object], named: Target | None = None) -> Iterato
 
     Raises:
         StageFailed: none runs and none could be started.
-        StageRuns: a limit is given for one that is to be started.
+        ClientError: a limit is given for one that is to be started.
     """
     running = named or Target.running()
     if running is not None and (os.environ.get(WRITES_PER_KEY) or "0") != "0":
-        raise StageRuns(f"{WRITES_PER_KEY} is for a stage that is started here, and one runs already; stop it first")
+        raise ClientError(f"{WRITES_PER_KEY} is for a stage that is started here, and one runs already; stop it first")
     if running is not None:
         with interruptible():
             yield running, None

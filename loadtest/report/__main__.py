@@ -8,17 +8,18 @@ from pathlib import Path
 
 from loadtest.client.command import Parser, exit_code_of
 from loadtest.report.charts import charts
-from loadtest.report.document import WrongDocument, newest, read
+from loadtest.report.document import newest, read
 from loadtest.report.page import comparison_page, write
 from loadtest.report.plots import picture
 from loadtest.shapes.options import RESULTS
+from localstage.client.errors import ClientError
 
 
 def compare(one: Path, other: Path) -> Path:
     """Write the page that compares two runs beside the second; return its path.
 
     Raises:
-        WrongDocument: one of them is no result of a run.
+        ClientError: one of them is no result of a run.
     """
     runs = read(one), read(other)
     page = other.with_name(f"{one.stem}-and-{other.stem}.html")
@@ -37,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         if (parsed.a is None) != (parsed.b is None):
-            raise WrongDocument("to compare two runs give both A=path.json and B=path.json")
+            raise ClientError("to compare two runs give both A=path.json and B=path.json")
         if parsed.a and (parsed.run or parsed.picture):
-            raise WrongDocument("RUN and PICTURE are of one run: leave out A and B")
+            raise ClientError("RUN and PICTURE are of one run: leave out A and B")
         path = parsed.b or parsed.run or newest(Path(RESULTS))
         print(f"report: {compare(parsed.a, path) if parsed.a else write(path)}")
         if parsed.picture:

@@ -12,19 +12,15 @@ from localstage.client.errors import ClientError
 Document = dict[str, Any]
 
 
-class WrongDocument(ClientError):
-    """A file is not the result of a load run; names it, and says what is expected."""
-
-
 def newest(folder: Path) -> Path:
     """The newest result in ``folder``.
 
     Raises:
-        WrongDocument: there is none.
+        ClientError: there is none.
     """
     found = sorted(folder.glob("*.json"))  # a name begins with its time
     if not found:
-        raise WrongDocument(f"{folder}: no result of `make load`; run it first, or give RUN=path.json")
+        raise ClientError(f"{folder}: no result of `make load`; run it first, or give RUN=path.json")
     return found[-1]
 
 
@@ -32,13 +28,13 @@ def read(path: Path) -> Document:
     """The result in ``path``.
 
     Raises:
-        WrongDocument: it cannot be read, or is not a result of this format.
+        ClientError: it cannot be read, or is not a result of this format.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         written = found.get("format", 1)
     except (OSError, ValueError, AttributeError):
-        raise WrongDocument(f"{path}: this is not the result of a load run; give the JSON of `make load`") from None
+        raise ClientError(f"{path}: this is not the result of a load run; give the JSON of `make load`") from None
     if written != FORMAT:
-        raise WrongDocument(f"{path}: this result has format {written}, not {FORMAT}; run `make load` again")
+        raise ClientError(f"{path}: this result has format {written}, not {FORMAT}; run `make load` again")
     return dict(found)

@@ -9,11 +9,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from loadtest.checker.findings import FAULTS
 from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
 from loadtest.report.plots import STYLE, svg
 from loadtest.report.tables import Table, comparison, failed, tables
-from loadtest.runs.work import FAULTS
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -24,7 +24,7 @@ def write(path: Path) -> Path:
     """Write the page of the run whose JSON is ``path`` beside it; return the page's path.
 
     Raises:
-        loadtest.report.document.WrongDocument: it is no result of a run.
+        localstage.client.errors.ClientError: it is no result of a run.
     """
     page = path.with_suffix(".html")
     page.write_text(page_of(read(path)), encoding="utf-8")

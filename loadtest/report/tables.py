@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from loadtest.checker.findings import FAULTS
 from loadtest.report.document import Document
-from loadtest.runs.work import FAULTS
 from loadtest.shapes.shape import WRITERS
 
 SPREAD = ("min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")

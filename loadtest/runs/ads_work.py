@@ -6,14 +6,11 @@ import random
 import time
 from urllib.parse import quote
 
-from loadtest.ads.clicks import USERS, Campaign, Click, ad_of, click_of, moment, post_clicks, user_of
+from headrace.core import times
+from loadtest.ads.clicks import USERS, Campaign, Click, ad_of, click_of, post_clicks, user_of
 from loadtest.ads.queries import CLIENTS, AdsQueries
 from loadtest.client.credentials import Sender
-from loadtest.client.target import Target
-from loadtest.measured.measurements import Measurements
-from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
-from loadtest.shapes.shape import Phase
 from localstage.client.http_api import HttpApi
 
 
@@ -24,14 +21,12 @@ class AdsWork(PostedWork[Click]):
     clients = CLIENTS
     request = staticmethod(post_clicks)
 
-    def __init__(
-        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: AdsWork | None
-    ) -> None:
-        super().__init__(target, phase, place, measurements, before)
-        self._name = place.unique
+    def _prepare(self) -> None:
+        self._name = self._place.unique
         self._made = 0
-        self._chance = random.Random(place.unique)
+        self._chance = random.Random(self._name)
         # Questions ask for the clicks of the phase before them.
+        before: AdsWork | None = self._before
         self.asked: AdsWork = before.asked if before is not None and not before._made else before or self
 
     def make(self, _sender: Sender, _number: int, count: int) -> list[Click]:
@@ -52,6 +47,6 @@ class AdsWork(PostedWork[Click]):
         return AdsQueries(api, Campaign(self._name, tuple(self.all_accepted)))
 
     def _is_readable(self, api: HttpApi, event: Click) -> bool:
-        window = {"from": moment(event.at), "to": moment(event.at + 1)}
+        window = {"from": times.iso(event.at), "to": times.iso(event.at + 1)}
         page = api.get(f"/ads/{quote(event.ad, safe='')}/clicks", window)
         return any(each["clickId"] == event.click_id for each in page["items"])

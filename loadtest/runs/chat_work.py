@@ -8,17 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 
-from loadtest.chat.analytics_check import AnalyticsCheck
+from loadtest.chat.analytics_check import check_analytics
 from loadtest.chat.chat_generator import TEXTS
 from loadtest.checker.checker import Checker, Item
 from loadtest.checker.durability_probe import in_history
+from loadtest.checker.findings import Findings
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent, post_messages
 from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.work import OPERATOR, Findings, Sent, Work
+from loadtest.runs.work import OPERATOR, Sent, Work
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
@@ -118,27 +119,20 @@ class ChatWork(Work):
     def read_back(self) -> Findings:
         """Wait until every accepted message is readable, and read all rooms."""
         if not self.phase.writes:
-            return Findings(0, 0, 0, at=time.monotonic())
+            return Findings(at=time.monotonic())
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             at = drain_and_read(self.checker, self._reader, waiting=lanes.waiting)
             found, rooms = self.checker.verdict(), self.checker.found_by_room()
-            waiting = lanes.waiting_of(found.lost)
+            found.waiting = lanes.waiting_of(found.lost)
         self._probe.finish()
         self.counted |= {room: count + len(self.checker.ids_left_out[room]) for room, count in rooms.items()}
-        wrong, unchecked = self._check_analytics() if self._last else ([], [])
+        found.lost -= found.waiting
+        found.at = at
+        found.wrong, unchecked = self._check_analytics() if self._last else ([], [])
         examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}
-        examples |= {"wrong": wrong} | {"not checked": unchecked}
-        return Findings(
-            found.stored,
-            found.lost - waiting,
-            found.unexpected,
-            found.duplicated,
-            found.disordered,
-            wrong=len(wrong),
-            waiting=waiting,
-            examples={kind: names for kind, names in examples.items() if names},
-            at=at,
-        )
+        examples |= {"wrong": found.wrong, "not checked": unchecked}
+        found.examples = {kind: names for kind, names in examples.items() if names}
+        return found
 
     def _check_analytics(self) -> tuple[list[str], list[str]]:
         """What the analytics count wrongly, and why they could not be asked."""
@@ -147,18 +141,14 @@ class ChatWork(Work):
             return [], []
         if verdict.unanswered or not verdict.kept:
             return [], ["analytics: not every message was answered and stored"]
-        wrong: list[str] = []
+        found = Findings()
         try:
-            api = self._target.http(READER, "analytics:read", timeout=60.0)
-            check = AnalyticsCheck(api, self.began)
-            wrong = check.findings.wrong
-            check.check_rooms(self.counted)
-            for room in self.checker.rooms()[:1]:
-                pages = self._reader.walk_room(room)
-                check.check_room(room, Counter(item["userId"] for page in pages for item in page))
-            api.close()
+            with closing(self._target.http(READER, "analytics:read", timeout=60.0)) as api:
+                pages = {room: self._reader.walk_room(room) for room in self.checker.rooms()[:1]}
+                said = {room: Counter(item["userId"] for page in of for item in page) for room, of in pages.items()}
+                check_analytics(api, found, self.began, self.counted, said)
         except TokenRefused as error:
-            return wrong, [f"analytics: {error}"]
+            return found.wrong, [f"analytics: {error}"]
         except ClientError as error:
-            return [*wrong, f"analytics: {error}"], []
-        return wrong, []
+            return [*found.wrong, f"analytics: {error}"], []
+        return found.wrong, []

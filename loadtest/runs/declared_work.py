@@ -8,15 +8,11 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
-from headrace.core import times
+from loadtest.client.chat_events import after
 from loadtest.client.credentials import Sender
-from loadtest.client.target import Target
 from loadtest.declared.events import Made, Maker, Totals, declaration_of
 from loadtest.declared.queries import CLIENTS, DeclaredQueries
-from loadtest.measured.measurements import Measurements
-from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
-from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 
@@ -27,12 +23,9 @@ class DeclaredWork(PostedWork[Made]):
     user = "load-declared"
     clients = CLIENTS
 
-    def __init__(
-        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: DeclaredWork | None
-    ) -> None:
-        super().__init__(target, phase, place, measurements, before)
-        self._stream = declaration_of(phase.stream)
-        self._maker = Maker(self._stream, place.unique)
+    def _prepare(self) -> None:
+        self._stream = declaration_of(self.phase.stream)
+        self._maker = Maker(self._stream, self._place.unique)
 
     def begin(self) -> None:
         """Send invalid events, which must be refused.
@@ -63,8 +56,9 @@ class DeclaredWork(PostedWork[Made]):
         return DeclaredQueries(api, Totals(self._stream, self.all_accepted))
 
     def _is_readable(self, api: HttpApi, event: Made) -> bool:
-        after = times.iso(times.micros_of(event.timestamp) + 1)
-        page = api.get(f"/streams/{quote(self._stream.name)}/events", {"from": event.timestamp, "to": after})
+        page = api.get(
+            f"/streams/{quote(self._stream.name)}/events", {"from": event.timestamp, "to": after(event.timestamp)}
+        )
         return any(each["eventId"] == event.event_id for each in page["items"])
 
 

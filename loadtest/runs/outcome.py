@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from loadtest.checker.findings import FAULTS
 from loadtest.checker.verdict import Latency, last_line, milliseconds
 from loadtest.measured.measurements import Merged
-from loadtest.runs.work import FAULTS
 from loadtest.shapes.shape import Limit, Phase
 
 EXAMPLES, PROBLEMS = 5, 5

@@ -6,16 +6,18 @@ import threading
 import time
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from loadtest.checker.findings import Findings
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.chat_work import ChatWork
+from loadtest.runs.declared_work import DeclaredWork
 from loadtest.runs.place import Place
 from loadtest.runs.request_log import RequestLog
 from loadtest.runs.ski_work import SkiWork
-from loadtest.runs.work import Findings, Sent
+from loadtest.runs.work import Sent
 from loadtest.sending.arrivals import Arrival, Arrivals
 from loadtest.shapes.shape import Load, Phase
 from localstage.client.errors import ClientError
@@ -27,34 +29,12 @@ PROBLEMS = 5
 
 WORK = {"chat": ChatWork, "ski": SkiWork, "ads": AdsWork}
 """The work of each stream that is not declared."""
-
-if TYPE_CHECKING:
-    from loadtest.runs.declared_work import DeclaredWork
-
-    AnyWork = ChatWork | SkiWork | AdsWork | DeclaredWork
-
-
-def make_work(
-    target: Target, phase: Phase, place: Place, measurements: Measurements, before: AnyWork | None
-) -> AnyWork:
-    """The work of ``phase``; ``before`` is that of the phase before it.
-
-    Raises:
-        localstage.client.errors.ClientError: there is no token for it.
-    """
-    kind: Any = WORK.get(phase.stream)
-    if kind is None:
-        # Imported here because the platform's code takes a moment, and the other streams do without.
-        from loadtest.runs.declared_work import DeclaredWork
-
-        kind = DeclaredWork
-    is_of_stream = before is not None and before.phase.stream == phase.stream
-    made: AnyWork = kind(target, phase, place, measurements, before if is_of_stream else None)
-    return made
+AnyWork = ChatWork | SkiWork | AdsWork | DeclaredWork
 
 
 class PhaseRun:
-    """Shared by the users of one worker, and safe to share between threads and greenlets.
+    """Shared by the users of one worker, and safe to share between threads and greenlets. ``before`` is the work of the
+    phase before it.
 
     Locust makes all users of a worker before the first of them plays.
     """
@@ -64,7 +44,9 @@ class PhaseRun:
         self.place = place
         self.target = target
         self.measurements = Measurements()
-        self.work = make_work(target, phase, place, self.measurements, before)
+        kind: Any = WORK.get(phase.stream, DeclaredWork)
+        former = before if before is not None and before.phase.stream == phase.stream else None
+        self.work: AnyWork = kind(target, phase, place, self.measurements, former)
         self.requests = RequestLog(log, place)
         self.problems: list[str] = []
         self.interrupted = self.finished = False
@@ -165,7 +147,7 @@ class PhaseRun:
         storing = findings.at - self.started if findings is not None and findings.at and self.started else 0.0
         ended = self.ended or time.monotonic()
         return _part(self.place, self.measurements, self.work.sent()) | {
-            "found": None if findings is None else asdict(findings),
+            "found": None if findings is None else {**findings.counts(), "examples": findings.examples},
             "users": sum(self._playing.values()),
             "began": self.began_at,
             "unsent": sum(each.unsent for each in self._arrivals.values()),

@@ -7,11 +7,9 @@ import random
 from contextlib import closing
 
 from loadtest.client.credentials import Sender
-from loadtest.client.target import Target
-from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
-from loadtest.shapes.shape import Load, Phase
+from loadtest.shapes.shape import Load
 from loadtest.ski.queries import CLIENTS, SkiQueries
 from loadtest.ski.rides import SEASON, Ride, Season, make_season, post_rides
 from localstage.client.errors import ClientError
@@ -25,16 +23,14 @@ class SkiWork(PostedWork[Ride]):
     clients = CLIENTS
     request = staticmethod(post_rides)
 
-    def __init__(
-        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: SkiWork | None
-    ) -> None:
-        super().__init__(target, phase, place, measurements, before)
+    def _prepare(self) -> None:
+        phase, place = self.phase, self._place
         rides = sum(_most(load, phase.seconds, place) for load in phase.loads) if phase.writes else 0
         self._season = make_season(rides, place.unique)
         # Shuffled, so that each skier's rides come from many clients.
         self._unsent = random.Random(place.unique).sample(self._season.rides, rides)
         # Read tests ask for the rides of the phase before them.
-        self.ridden: list[Ride] = self.all_accepted if rides or before is None else before.ridden
+        self.ridden: list[Ride] = self.all_accepted if rides or self._before is None else self._before.ridden
 
     def begin(self) -> None:
         """Add the resorts."""

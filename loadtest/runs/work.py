@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from loadtest.checker.durability_probe import DurabilityProbe, LookFor
@@ -14,29 +14,8 @@ from loadtest.runs.place import Place
 from loadtest.shapes.shape import Phase
 from localstage.client.http_api import HttpApi
 
-FAULTS = ("lost", "unexpected", "duplicated", "disordered", "wrong", "waiting")
-"""The counts of :class:`Findings` that must be 0."""
 OPERATOR = "loadtest-lanes"
 """The user who asks for the depths of the lanes."""
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What reading back found. Counts are of events, except ``wrong``: answers that differ from what was sent.
-
-    ``waiting`` events are not stored, and the lanes still hold as many; ``lost`` ones are not stored either.
-    """
-
-    stored: int
-    lost: int
-    unexpected: int
-    duplicated: int = 0
-    disordered: int = 0
-    wrong: int = 0
-    waiting: int = 0
-    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    at: float = 0.0
-    """The time of ``time.monotonic`` when everything could be read."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from loadtest.checker.findings import Findings
-from loadtest.sending.threads import in_threads
 from localstage.client.http_api import HttpApi
 
 Item = Mapping[str, Any]
@@ -36,7 +36,8 @@ class Queries(ABC):
         """Ask the questions that find lost and unexpected events."""
 
     def _ask(self, questions: Sequence[Callable[[], None]], clients: int) -> None:
-        in_threads(lambda ask: ask(), questions, clients)
+        with ThreadPoolExecutor(clients) as pool:
+            list(pool.map(lambda ask: ask(), questions))
 
     def _items(self, path: str, **query: Any) -> list[dict[str, Any]]:
         """All items of the pages at ``path``, without their keys."""

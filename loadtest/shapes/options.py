@@ -7,16 +7,13 @@ from functools import partial
 from typing import Any
 
 from loadtest.client.command import RETRY_TIMEOUT, count, positive
+from loadtest.declared.events import declaration_of
 from loadtest.shapes.catalog import OF_STREAM, SHAPES, of_stream
 from loadtest.shapes.shape import Shape
 from localstage.client.errors import ClientError
 
 DEFAULT = "frames"
 RESULTS = ".local/load"
-
-
-class WrongOption(ClientError):
-    """An option that the shape does not have."""
 
 
 def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
@@ -40,7 +37,7 @@ def shape_of(options: Any) -> Shape:
     """The shape that the options choose.
 
     Raises:
-        WrongOption: the shape has no number of events or no duration to set.
+        ClientError: the shape has no number of events or no duration to set.
         ClientError: no stream has the name.
     """
     shape = _chosen(options).scaled(options.scale)
@@ -50,7 +47,7 @@ def shape_of(options: Any) -> Shape:
         if options.messages:
             shape = shape.with_events(options.messages)
     except ValueError as error:
-        raise WrongOption(str(error)) from None
+        raise ClientError(str(error)) from None
     if options.rate:
         shape = shape.at_rate(options.rate)
     return shape.sent(options.paced, options.retry_timeout)
@@ -60,11 +57,8 @@ def _chosen(options: Any) -> Shape:
     if not options.stream:
         return SHAPES[options.shape]
     if options.shape != DEFAULT:
-        raise WrongOption(f"SHAPE: {options.shape!r} is not for a stream; give SHAPE or STREAM")
+        raise ClientError(f"SHAPE: {options.shape!r} is not for a stream; give SHAPE or STREAM")
     if options.stream not in OF_STREAM:
-        # Imported here because the platform's code takes a moment, and most shapes do without.
-        from loadtest.declared.events import declaration_of
-
         declaration_of(options.stream)
     return of_stream(options.stream)
 

@@ -34,7 +34,7 @@ class Phase:
 
     With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
     ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
-    fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer. Rooms with
+    fraction ``repeated`` of the requests is sent a second time, as by a client that missed the answer. Rooms with
     ``shards`` are made before, with so many shards. A ``cold`` phase starts functions; :meth:`Shape.with_seconds`
     leaves it as it is. Senders that are ``paced`` slow down after refusals, as the Python client does; the others only
     wait before they send again. All give up when nothing of a request was accepted for ``retry_timeout`` seconds.

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from loadtest.checker.findings import FAULTS
 from loadtest.report.tables import comparison
-from loadtest.runs.work import FAULTS
 from loadtest.samples.sampler import HELD
 from loadtest.shapes.catalog import SHAPES, of_stream
 from tests.e2e.conftest import ROOT, RunningStage

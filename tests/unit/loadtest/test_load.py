@@ -6,10 +6,11 @@ import argparse
 
 import pytest
 
-from loadtest.client.stage_process import StageRuns, stage
+from loadtest.client.stage_process import stage
 from loadtest.client.target import Target
 from loadtest.load import locust_command
 from loadtest.shapes.options import add_options
+from localstage.client.errors import ClientError
 
 
 def options(*arguments: str) -> argparse.Namespace:
@@ -39,7 +40,7 @@ def test_a_limit_of_the_store_is_refused_if_a_stage_runs_already(monkeypatch: py
     monkeypatch.setenv("LOCALSTAGE_WRITES_PER_KEY", "1000")
 
     with (
-        pytest.raises(StageRuns, match="LOCALSTAGE_WRITES_PER_KEY is for a stage that is started"),
+        pytest.raises(ClientError, match="LOCALSTAGE_WRITES_PER_KEY is for a stage that is started"),
         stage(print, target),
     ):
         pass

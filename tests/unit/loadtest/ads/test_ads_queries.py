@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from loadtest.ads.clicks import MINUTE, Campaign, Click, Counts, click_of, moment
+from headrace.core import times
+from headrace.core.times import MINUTE
+from loadtest.ads.clicks import Campaign, Click, click_of, counts
 from loadtest.ads.queries import AdsQueries
 from loadtest.checker.findings import Findings
 
@@ -34,16 +36,11 @@ class Stage:
             yield [{"key": "k", **each.item()} for each in clicks[first : first + PAGE]]
 
     def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
-        assert (query["from"], query["to"]) == tuple(map(moment, CAMPAIGN.window))
+        assert (query["from"], query["to"]) == tuple(map(times.iso, CAMPAIGN.window))
         if path == "/ads/top":
             return {"topAds": [{"adId": ad, "clicks": count} for ad, count in self._others + self._campaign.top()]}
         clicks = self._campaign.by_ad.get(path.split("/")[2], [])
-        steps = Campaign(7, CAMPAIGN.clicks).steps(clicks)
-        return {**_answer(Counts.of(clicks)), "points": [{"from": at, **_answer(counts)} for at, counts in steps]}
-
-
-def _answer(counts: Counts) -> dict[str, Any]:
-    return {"clicks": counts.clicks, "uniqueUsers": counts.users, "types": counts.types}
+        return {**counts(clicks), "points": CAMPAIGN.steps(clicks)}
 
 
 def findings_of(stage: Stage) -> Findings:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from loadtest import demo
-from loadtest.chat.irc_log import IrcLogError, read_log, read_logs, user_id
+from loadtest.chat.irc_log import read_log, read_logs, user_id
+from localstage.client.errors import ClientError
 
 SAMPLES = Path(__file__).with_name("irc")
 REAL = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "irc"
@@ -67,7 +68,7 @@ def test_a_hash_in_a_nick_or_name_never_reaches_an_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ubuntu.log", "2004-13-45.log"])
 def test_a_log_without_a_date_in_its_name_is_refused_by_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(IrcLogError, match=name):
+    with pytest.raises(ClientError, match=name):
         read_log(log_of(tmp_path, b"", name))
 
 
@@ -76,7 +77,7 @@ def test_two_logs_that_would_share_a_room_are_refused(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     paths = [log_of(tmp_path / folder, b"") for folder in ("a", "b")]
 
-    with pytest.raises(IrcLogError, match="share a room"):
+    with pytest.raises(ClientError, match="share a room"):
         read_logs(paths)
 
 

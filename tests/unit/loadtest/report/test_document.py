@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtest.report.document import WrongDocument, read
+from loadtest.report.document import read
+from localstage.client.errors import ClientError
 
 
 @pytest.mark.parametrize(
@@ -21,5 +22,5 @@ def test_a_wrong_file_is_named_with_what_is_expected(tmp_path: Path, content: st
     path = tmp_path / "run.json"
     path.write_text(content)
 
-    with pytest.raises(WrongDocument, match=sentence):
+    with pytest.raises(ClientError, match=sentence):
         read(path)

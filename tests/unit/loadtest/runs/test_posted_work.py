@@ -14,9 +14,8 @@ from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs import posted_work
 from loadtest.runs.place import Place
-from loadtest.runs.posted_work import PostedWork
+from loadtest.runs.posted_work import PostedWork, until_complete
 from loadtest.sending import queries
-from loadtest.sending.draining import until_complete
 from loadtest.shapes.shape import Phase
 
 
@@ -89,13 +88,13 @@ def work(stored: str, accepted: str, unanswered: int = 0) -> Work:
 def test_an_event_that_was_never_sent_is_unexpected() -> None:
     found = work(stored="abc", accepted="ab").read_back()
 
-    assert (found.stored, found.lost, found.unexpected, found.wrong) == (2, 0, 1, 2)
+    assert (found.stored, found.lost, found.unexpected, len(found.wrong)) == (2, 0, 1, 2)
 
 
 def test_a_stored_event_without_an_answer_is_not_unexpected() -> None:
     found = work(stored="abc", accepted="ab", unanswered=1).read_back()
 
-    assert (found.stored, found.lost, found.unexpected, found.wrong) == (2, 0, 0, 0)
+    assert (found.stored, found.lost, found.unexpected, len(found.wrong)) == (2, 0, 0, 0)
     assert found.examples == {"not checked": ["answers: 1 events have no answer, and may be stored"]}
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from loadtest.shapes.catalog import SHAPES
-from loadtest.shapes.options import WrongOption, add_options, shape_of
+from loadtest.shapes.options import add_options, shape_of
 from loadtest.shapes.shape import WRITERS, Phase, Shape
+from localstage.client.errors import ClientError
 
 FILES = (Path(__file__).parents[4] / "loadtest" / "users").glob("*.py")
 """Not imported: Locust changes the process that imports it."""
@@ -58,9 +59,9 @@ def test_functions_have_their_time_to_start_in_a_short_run() -> None:
 
 
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
-    with pytest.raises(WrongOption, match="baseline sends a number of events"):
+    with pytest.raises(ClientError, match="baseline sends a number of events"):
         shape("--shape", "baseline", "--seconds", "5")
-    with pytest.raises(WrongOption, match="endurance has a duration"):
+    with pytest.raises(ClientError, match="endurance has a duration"):
         shape("--shape", "endurance", "--messages", "5")
 
 
@@ -70,5 +71,5 @@ def test_a_stream_takes_the_place_of_a_shape(monkeypatch: pytest.MonkeyPatch) ->
 
     assert (doors.stream, doors.loads[0].events, doors.repeated, doors.events) == ("doors", 500, 0.1, "events")
     assert shape("--stream", "ads") == SHAPES["clicks"]
-    with pytest.raises(WrongOption, match="SHAPE: 'ads' is not for a stream; give SHAPE or STREAM"):
+    with pytest.raises(ClientError, match="SHAPE: 'ads' is not for a stream; give SHAPE or STREAM"):
         shape("--stream", "doors", "--shape", "ads")
