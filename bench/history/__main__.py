@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from bench.history.rooms import SHARDED, TABLE, RoomAccesses, fill_rooms
+from bench.history.rooms import SHARDED, TABLE, fill_rooms, room_accesses
 from bench.requests import http_event
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import Database, database, redis_cache
@@ -68,7 +68,7 @@ class Pages:
                 access,
                 self._newest,
             )
-            for kind, access in RoomAccesses(SIZES).of.items()
+            for kind, access in room_accesses(SIZES).items()
         }
 
     def bare(self, size: int) -> Call:

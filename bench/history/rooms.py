@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bench.rows import CHAT_KEY, Row, chat_row, fill
 from bench.services import Database, create_table
 
@@ -32,24 +34,22 @@ def fill_rooms(found: Database, sizes: list[int]) -> None:
     fill(TABLE, CHAT_KEY, (message(SHARDED, number) for number in range(min(sizes))))
 
 
-class RoomAccesses:
+def room_accesses(sizes: list[int]) -> dict[str, Any]:
     """The access to the same rooms as ``open`` and as ``members`` rooms, by kind."""
+    from headrace.runtime.aws import client as lean
+    from headrace.streams.chat.rooms.access import RoomAccess
+    from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
+    from headrace.streams.chat.rooms.memberships import Change, membership_event
+    from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 
-    def __init__(self, sizes: list[int]) -> None:
-        from headrace.runtime.aws import client as lean
-        from headrace.streams.chat.rooms.access import RoomAccess
-        from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
-        from headrace.streams.chat.rooms.memberships import Change, membership_event
-        from headrace.streams.chat.rooms.rooms import CachedRooms, Room
-
-        dynamodb = lean("dynamodb")
-        memberships = Memberships(dynamodb, MEMBERSHIPS)
-        self.of: dict[str, RoomAccess] = {}
-        for kind in ("open", "members"):
-            rooms = CachedRooms(RoomTable(dynamodb, ROOMS))
-            for room_id in (SHARDED, *(f"room-{size}" for size in sizes)):
-                rooms._cached[room_id] = Room(room_id, kind, "group", moment(0), "alice")
-            self.of[kind] = RoomAccess(rooms, memberships)
-        for size in sizes:
-            joined = membership_event(moment(0), "e0")
-            memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind="join", event=joined))
+    dynamodb = lean("dynamodb")
+    memberships, found = Memberships(dynamodb, MEMBERSHIPS), {}
+    for kind in ("open", "members"):
+        rooms = CachedRooms(RoomTable(dynamodb, ROOMS))
+        for room_id in (SHARDED, *(f"room-{size}" for size in sizes)):
+            rooms._cached[room_id] = Room(room_id, kind, "group", moment(0), "alice")
+        found[kind] = RoomAccess(rooms, memberships)
+    for size in sizes:
+        joined = membership_event(moment(0), "e0")
+        memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind="join", event=joined))
+    return found

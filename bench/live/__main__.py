@@ -17,17 +17,20 @@ import statistics
 import time
 from collections.abc import Callable
 
+import aiohttp
 import boto3
 from boto3.dynamodb.conditions import Key
 from botocore.credentials import Credentials
 
 from bench import ROOT
-from bench.live.run import Run
+from bench.live.lean import SENDERS, Client, connect_all, send_messages
 from bench.rounds import Series, command, figure, head, percentile, ratio, row
 from bench.stages import Stage, started
+from loadtest.client.watchers import Watchers
 from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
+ROOM = "bench-live"
 POSTS = 2000
 
 
@@ -76,40 +79,58 @@ def connection_ids(stage: Stage, room: str) -> list[str]:
     return [str(row["connectionId"]) for row in rows]
 
 
-async def measure(stage: Stage, rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
+async def measure(stage: Stage, watchers: Watchers, rounds: int, seconds: float, rate: float) -> list[Series]:
     """Send and push, then post; a message that is missing ends the benchmark."""
-    run = Run(stage.target, subscribers)
-    async with run.following():
-        await run.send_messages(5, 2)  # without cold starts in the measurement
-        await run.wait_for_all(60)
-        warm = set(run.sent_at)
-        run.sent_at.clear()
-        began = time.monotonic()
-        sending = asyncio.create_task(run.send_messages(rate, seconds))
+    target = stage.target
+    tokens = [target.token_for(f"sender-{number}", "chat:read", "chat:write")() for number in range(SENDERS)]
+    senders = [Client(target.websocket_url, token) for token in tokens]
+
+    async def missing(sent: int) -> int:
+        """How many of all messages the subscribers lack: none, or what is missing after a minute."""
+        for _ in range(600):
+            accepted = {json.loads(text)["messageId"] for each in senders for _, text in each.arrived}
+            lacking = (sent - len(accepted)) * len(watchers) + watchers.missing(accepted)
+            if not lacking:
+                break
+            await asyncio.sleep(0.1)
+        return lacking
+
+    async with aiohttp.ClientSession() as session:
+        await connect_all(session, senders, f"{ROOM}-senders")
+        for each in senders:
+            each.listen()
+        warm = len(await send_messages(senders, ROOM, "warm", 5, 2))  # without cold starts in the measurement
+        await missing(warm)
+        began = time.time()
+        sending = asyncio.create_task(send_messages(senders, ROOM, "measured", rate, seconds))
         await asyncio.sleep(seconds / 2)
-        await run.cut(subscribers // 10)
-        await sending
-        took = time.monotonic() - began
-        await run.wait_for_all(60)
-        connections = await asyncio.to_thread(connection_ids, stage, run.room)
-        frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
-        per_post = await asyncio.to_thread(posts, stage.target.websocket_url, connections, frame, rounds)
-        found = report(run, len(warm), took, per_post)
-        if run.missing():
-            raise SystemExit("messages are missing")
-        return found
+        await asyncio.to_thread(watchers.cut, len(watchers) // 10)
+        sent = await sending
+        took = time.time() - began
+        lacking = await missing(warm + len(sent))
+        for each in senders:
+            await each.close()
+    connections = connection_ids(stage, ROOM)
+    frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
+    per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
+    epoch = time.time() - time.monotonic()
+    sent_at = {f"measured-{number}": at - epoch for number, at in enumerate(sent)}
+    found = report(watchers.delays(sent_at, len(watchers) // 10), len(watchers), len(sent), lacking, took, per_post)
+    if lacking:
+        raise SystemExit("messages are missing")
+    return found
 
 
-def report(run: Run, warm: int, took: float, per_post: list[list[float]]) -> list[Series]:
+def report(
+    latencies: list[float], subscribers: int, messages: int, missing: int, took: float, per_post: list[list[float]]
+) -> list[Series]:
     """Print the table; returns its numbers."""
     usual, ours = map(statistics.median, per_post)
     against = ratio("CPU per post against boto3", per_post[1], per_post[0], "lower")
-    latencies = run.latencies()
-    p50, p99 = (percentile(latencies, part) * 1000 if latencies else 0.0 for part in (50, 99))
-    subscribers, messages = len(run.subscribers), len(run.accepted) - warm
+    p50, p99 = (percentile(latencies, part) * 1000 for part in (50, 99))
     print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
     head("", "", "aim")
-    row("messages missing at a subscriber", f"{run.missing()} of {subscribers * messages:,}", "0")
+    row("messages missing at a subscriber", f"{missing} of {subscribers * messages:,}", "0")
     row("send to subscriber, p50", f"{p50:.0f} ms", "≤ 300 ms")
     row("send to subscriber, p99", f"{p99:.0f} ms", "≤ 1,500 ms")
     row("messages delivered", f"{subscribers * messages / took:,.0f} /s", "–")
@@ -126,7 +147,11 @@ def report(run: Run, warm: int, took: float, per_post: list[list[float]]) -> lis
 def main(rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
     stage = Stage(STATE)
     with started(stage):
-        return asyncio.run(measure(stage, rounds, seconds, rate, subscribers))
+        watchers = Watchers(stage.target, "bench", [ROOM], subscribers)
+        watchers.start()
+        found = asyncio.run(measure(stage, watchers, rounds, seconds, rate))
+        watchers.stop()
+        return found
 
 
 if __name__ == "__main__":

@@ -10,34 +10,34 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from faults.harness.workers import Workers
 from headrace_client.sending import uuid7
 from loadtest.client.target import Target
-from localstage.client.errors import ClientError, HttpError
-from localstage.client.http_api import REPEATING, HttpApi
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 
 PAUSE = 0.1
 """Seconds between two changes of a user."""
 STORED_WITHIN = 30.0
 
 
-class Changers(ABC):
+class Changers(Workers, ABC):
     """The users of ``authors``, each in a thread from start to stop.
 
     Each writes as many messages as ``authors`` says; those who write none change the messages of others.
     """
 
     def __init__(self, target: Target, room: str, authors: Mapping[str, int]) -> None:
-        self.problems: list[str] = []
+        super().__init__()
         self._target = target
         self._room = room
         self._authors = authors
         self._path = f"/rooms/{quote(room, safe='')}/messages"
-        self._stopping = threading.Event()
         self._held = threading.Lock()
-        self._threads: list[threading.Thread] = []
         self._keys: defaultdict[str, list[str]] = defaultdict(list)
 
     def start(self) -> None:
@@ -57,15 +57,8 @@ class Changers(ABC):
         for item in items:
             self._keys[item["userId"]].append(item["key"])
         for user in self._authors:
-            thread = threading.Thread(target=self._work, args=(user,), name=user, daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def stop(self) -> None:
-        """Stop, and wait until each change that was sent is accepted."""
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(REPEATING.retry_timeout + 30)
+            self._add(user, partial(self._work, user))
+        super().start()
 
     def note(self) -> str:
         """Compare what the messages show with what was accepted, once nothing is in a lane."""
@@ -92,12 +85,9 @@ class Changers(ABC):
 
     def _work(self, user: str) -> None:
         drawn = random.Random(user)
-        try:
-            with closing(self._target.http(user, "chat:write")) as api:
-                while not self._stopping.wait(PAUSE):
-                    self._change(user, api, drawn)
-        except (ClientError, LookupError) as error:
-            self.problems.append(f"{user}: {error!r}")
+        with closing(self._target.http(user, "chat:write")) as api:
+            while not self._stopping.wait(PAUSE):
+                self._change(user, api, drawn)
 
     def _send(self, api: HttpApi, method: str, path: str, body: Mapping[str, Any]) -> str:
         """Send a change until it is accepted, as one change; its time."""

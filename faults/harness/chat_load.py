@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from itertools import islice
 
 from faults.harness.lanes import DeadLetter
 from faults.harness.ledger import Row, reconcile
+from faults.harness.workers import Workers
 from headrace_client.sending import uuid7
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import drain_and_read
@@ -20,7 +22,6 @@ from loadtest.client.chat_events import ChatEvent, iso, post_messages
 from loadtest.client.target import Target
 from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import FrameTransport, HttpTransport
-from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
@@ -37,25 +38,16 @@ def rooms_of(scenario: str, rooms: int = ROOMS) -> list[str]:
     return [f"{scenario}-{number}" for number in range(rooms)]
 
 
-class EventGenerator:
-    """Generates the events of one worker in the rooms of one scenario. The seed determines ids and texts."""
-
-    def __init__(self, scenario: str, user: str, seed: int, rooms: int = ROOMS) -> None:
-        self._random = random.Random(f"{scenario}/{user}/{seed}")
-        self._rooms = rooms_of(scenario, rooms)
-        self._user = user
-
-    def events(self, count: int) -> list[ChatEvent]:
-        """``count`` new events with the current time."""
-        made = []
-        for _ in range(count):
-            now = datetime.now(UTC)
-            room, text = self._random.choice(self._rooms), self._random.choice(TEXTS)
-            made.append(ChatEvent(room, uuid7(now, self._random.getrandbits(74)), iso(now), self._user, text))
-        return made
+def messages(scenario: str, user: str, seed: int = 0, rooms: int = ROOMS) -> Iterator[ChatEvent]:
+    """New events of one worker without end, each with the current time. The seed determines rooms, ids and texts."""
+    chance, names = random.Random(f"{scenario}/{user}/{seed}"), rooms_of(scenario, rooms)
+    while True:
+        now = datetime.now(UTC)
+        room, text = chance.choice(names), chance.choice(TEXTS)
+        yield ChatEvent(room, uuid7(now, chance.getrandbits(74)), iso(now), user, text)
 
 
-class Load:
+class Load(Workers):
     """Sends events in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
 
     ``rate`` is events per second of all workers; each frame or request has ``size`` events, in ``rooms`` rooms. The
@@ -74,37 +66,26 @@ class Load:
         rooms: int = ROOMS,
         scope: str = "chat:write",
     ) -> None:
+        super().__init__()
         self.target = target
         self.scenario = scenario
         self.checker = Checker()
-        self.problems: list[str] = []
         self._size = size
         self._rooms = rooms
         self._scope = scope
         self._pause = size * (sockets + posts) / rate
-        self._stopping = threading.Event()
         self._going = threading.Event()
         self._going.set()
         self._sending: set[str] = set()
-        self._kinds = [self._send_frames] * sockets + [self._send_posts] * posts
-        self._threads: list[threading.Thread] = []
-
-    def start(self) -> None:
-        """Start sending."""
-        for number, kind in enumerate(self._kinds):
-            user = f"{self.scenario}-user-{number}"
-            thread = threading.Thread(target=self._run_worker, args=(kind, user), name=user, daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        for number, send in enumerate([self._send_frames] * sockets + [self._send_posts] * posts):
+            user = f"{scenario}-user-{number}"
+            self._add(user, partial(send, user))
 
     def stop(self) -> None:
         """Stop sending, and wait until everything sent is answered or given up."""
         self._stopping.set()
         self._going.set()
-        for thread in self._threads:
-            thread.join(GIVE_UP + 30)
-            if thread.is_alive():
-                self.problems.append(f"{thread.name} did not end: it waits for answers")
+        super().stop()
 
     def pause(self) -> None:
         """Stop sending until :meth:`resume`; returns when outstanding events are answered."""
@@ -131,7 +112,7 @@ class Load:
     def send_one(self, text: str, room: str = "") -> ChatEvent:
         """Send one event with ``text`` by HTTP, into ``room`` or a random one."""
         user = f"{self.scenario}-single"
-        (event,) = EventGenerator(self.scenario, user, self.accepted).events(1)
+        event = next(messages(self.scenario, user, self.accepted))
         event = replace(event, message=text, room_id=room or event.room_id)
         with closing(self.target.http(user, "chat:write")) as api:
             self.post(api, [event])
@@ -147,18 +128,12 @@ class Load:
         """The number of events accepted so far."""
         return sum(self.checker.lanes.values())
 
-    def _run_worker(self, kind: Any, user: str) -> None:
-        try:
-            kind(user)
-        except ClientError as error:
-            self.problems.append(f"{user}: {error}")
-
     def _send_frames(self, user: str) -> None:
-        generator = EventGenerator(self.scenario, user, 0, self._rooms)
+        made = messages(self.scenario, user, rooms=self._rooms)
         with closing(self.target.websocket(user, self._scope)) as socket:
             delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, GIVE_UP)
             for _ in self._turns(user):
-                delivery.send(generator.events(self._size))
+                delivery.send(list(islice(made, self._size)))
 
     def _turns(self, user: str) -> Iterator[None]:
         """Yields once per frame or request, at the load's rate.
@@ -178,10 +153,10 @@ class Load:
         self._sending.discard(user)
 
     def _send_posts(self, user: str) -> None:
-        generator = EventGenerator(self.scenario, user, 0, self._rooms)
+        made = messages(self.scenario, user, rooms=self._rooms)
         with closing(self.target.http(user, self._scope)) as api:
             for _ in self._turns(user):
-                self.post(api, generator.events(self._size))
+                self.post(api, list(islice(made, self._size)))
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
         """Send ``events`` in one request, and retry refused events under the same ids."""

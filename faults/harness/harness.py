@@ -6,29 +6,28 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from faults.harness.changes import Changers
 from faults.harness.chat_load import Load, rooms_of
 from faults.harness.edits import Editors
 from faults.harness.lanes import Lanes
-from faults.harness.ledger import QueueContents, Row, wrong_at_watchers
+from faults.harness.ledger import Row, wrong_at_watchers, wrong_in_queues
 from faults.harness.operator import Operator
 from faults.harness.reactions import Reactors
 from faults.harness.services import ProxiedServices
 from faults.harness.stage_template import ROOT, write_template
 from faults.harness.stream_load import StreamLoad
 from faults.harness.timeline import Timeline
-from faults.harness.watchers import Watchers
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import walk_all
 from loadtest.checker.verdict import Verdict
 from loadtest.client.stage_process import SeparateStage, uninterrupted
 from loadtest.client.target import Target
+from loadtest.client.watchers import Watchers
 from localstage.core.errors import AlreadyRunning
 from localstage.core.locks import try_lock
 
@@ -65,7 +64,7 @@ class Harness:
     target: Target = field(init=False)
     lanes: Lanes = field(init=False)
     operator: Operator = field(init=False)
-    _held: IO[str] | None = field(init=False, default=None)
+    _running: ExitStack = field(init=False, default_factory=ExitStack)
 
     def __enter__(self) -> Harness:
         """Start everything, with empty data.
@@ -81,23 +80,24 @@ class Harness:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop()
 
     def _start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._held = try_lock(self.folder / "run.lock")  # until this process ends: a start deletes its data
-        if self._held is None:
+        held = try_lock(self.folder / "run.lock")  # until this process ends: a start deletes its data
+        if held is None:
             raise AlreadyRunning(f"fault scenarios or a soak already run in {self.folder}; one at a time")
+        self._running.enter_context(held)
         self.services = ProxiedServices(
             self.folder / "services", self.variables, int(self.parameters.get("BrokerCount", "1"))
         )
+        self._running.callback(self.services.stop)
         self.services.start()
         template = write_template(self.folder / "template", self.parameters, self.edits)
         environment = {**self.variables, **self.services.environment()}
         self.stage = SeparateStage(self.folder / "stage", "--template", str(template), environment=environment)
+        self._running.callback(self.stage.close)
         self.target = self.stage.start()
         self.services.websocket_url = self.target.websocket_url
         self.lanes = Lanes(self.services, self._working)
@@ -111,12 +111,7 @@ class Harness:
 
     def _stop(self) -> None:
         with uninterrupted():
-            if hasattr(self, "stage"):
-                self.stage.close()
-            if hasattr(self, "services"):
-                self.services.stop()
-            if self._held is not None:
-                self._held.close()
+            self._running.close()
 
     def heal(self) -> None:
         """End every fault of the proxies."""
@@ -243,7 +238,7 @@ class ScenarioRun:
             retried=self.harness.services.taken.events - self._retried,
             dead=len(dead),
             note="; ".join(filter(None, [*notes, found.note])),
-            problems=[*self.problems, *found.problems, *QueueContents(dead, self.expected_dead, left).problems()],
+            problems=[*self.problems, *found.problems, *wrong_in_queues(dead, self.expected_dead, left)],
         )
         path = self.harness.folder / PICTURES / f"{self.name}.svg"
         self.timeline.draw(row, self.harness.services.outages, path)
@@ -274,7 +269,8 @@ class ScenarioRun:
             "fetchedAgain": watchers.fetched + len(pairs) - wanted,
         }
         self.problems += wrong_at_watchers(counts, wanted, self.most_again)
-        noticed = watchers.longest(lambda message_id: services.works_at(stored[message_id]))
-        times = f"delay={watchers.longest(stored.__getitem__):.1f}s noticedAfter={noticed:.1f}s"
+        works_at = {message_id: services.works_at(at) for message_id, at in list(stored.items())}
+        delay, noticed = (max(watchers.delays(since), default=0.0) for since in (stored, works_at))
+        times = f"delay={delay:.1f}s noticedAfter={noticed:.1f}s"
         words = " ".join(f"{name}={count}" for name, count in counts.items())
         return f"watchers: {words} {times}, {before} by the next frame after a pause"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from faults.harness.lanes import DeadLetter, Depths
 from loadtest.checker.checker import Checker
@@ -37,39 +37,28 @@ class Row:
         return not self.problems
 
 
-DRAINED = Depths(0, 0, 0, 0)
-
-
-@dataclass(frozen=True)
-class QueueContents:
-    """What the queues hold after a scenario, and what it expects in the dead lane.
+def wrong_in_queues(dead: Sequence[DeadLetter], expected_dead: Mapping[bytes, str], depths: Depths) -> list[str]:
+    """Dead letters that are not as expected, and queues that are not drained after a scenario.
 
     ``expected_dead`` maps a text in the body of each expected dead letter to its reason, or to an empty string if no
     reason is known.
     """
-
-    dead: Sequence[DeadLetter] = ()
-    expected_dead: Mapping[bytes, str] = field(default_factory=dict)
-    depths: Depths = DRAINED
-
-    def problems(self) -> list[str]:
-        """Dead letters that are not as expected, and queues that are not drained."""
-        found = []
-        surplus = [letter for letter in self.dead if not any(text in letter.body for text in self.expected_dead)]
-        absent = [text for text in self.expected_dead if not any(text in letter.body for letter in self.dead)]
-        for letter in self.dead:
-            expected = next((reason for text, reason in self.expected_dead.items() if text in letter.body), "")
-            if expected and letter.reason and expected != letter.reason:
-                found.append(f"dead for {letter.reason} instead of {expected}")
-        if surplus:
-            found.append(f"{len(surplus)} unexpected dead letters: {surplus[0].reason} {surplus[0].body[:120]!r}")
-        if absent:
-            found.append(f"{len(absent)} poison records are not dead: {absent[:3]}")
-        if len(self.dead) > len(self.expected_dead) and not surplus:
-            found.append(f"{len(self.dead)} dead letters of {len(self.expected_dead)} expected")
-        if self.depths.moving or self.depths.parking:
-            found.append(f"not drained: {self.depths}")
-        return found
+    found = []
+    surplus = [letter for letter in dead if not any(text in letter.body for text in expected_dead)]
+    absent = [text for text in expected_dead if not any(text in letter.body for letter in dead)]
+    for letter in dead:
+        expected = next((reason for text, reason in expected_dead.items() if text in letter.body), "")
+        if expected and letter.reason and expected != letter.reason:
+            found.append(f"dead for {letter.reason} instead of {expected}")
+    if surplus:
+        found.append(f"{len(surplus)} unexpected dead letters: {surplus[0].reason} {surplus[0].body[:120]!r}")
+    if absent:
+        found.append(f"{len(absent)} poison records are not dead: {absent[:3]}")
+    if len(dead) > len(expected_dead) and not surplus:
+        found.append(f"{len(dead)} dead letters of {len(expected_dead)} expected")
+    if depths.moving or depths.parking:
+        found.append(f"not drained: {depths}")
+    return found
 
 
 def wrong_at_watchers(counts: Mapping[str, int], wanted: int, most_again: float = math.inf) -> list[str]:

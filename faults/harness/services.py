@@ -10,8 +10,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -60,7 +59,6 @@ class ProxiedServices:
         self._password = secrets.token_urlsafe(18)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="services", daemon=True)
-        self._tasks: set[asyncio.Task[Any] | None] = set()
         self._services: Services | None = None
         self._endpoints: Endpoints | None = None
         self.broker = TcpProxy(lambda: self._broker_port)
@@ -104,8 +102,8 @@ class ProxiedServices:
         self._loop.close()
 
     async def _stop(self) -> None:
-        # Ctrl-C interrupted the callers of these tasks.
-        abandoned = [task for task in self._tasks if task is not None and task is not asyncio.current_task()]
+        # Ctrl-C interrupted the callers of some of these tasks; the others are calls of the proxies.
+        abandoned = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in abandoned:
             task.cancel()
         await asyncio.gather(*abandoned, return_exceptions=True)
@@ -116,24 +114,7 @@ class ProxiedServices:
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` in the loop and wait for it."""
-        future: Future[T] = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
-        return future.result()
-
-    async def _tracked(self, work: Coroutine[Any, Any, T]) -> T:
-        task = asyncio.current_task()
-        self._tasks.add(task)
-        try:
-            return await work
-        finally:
-            self._tasks.discard(task)
-
-    def _call(self, action: Callable[[], object]) -> None:
-        """Run ``action`` in the loop and wait for it."""
-
-        async def work() -> None:
-            action()
-
-        self._run(work())
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     @property
     def endpoints(self) -> Endpoints:
@@ -186,14 +167,14 @@ class ProxiedServices:
         """Kill a service (-9) and wait until it is gone."""
         process = self.service(name).process
         if process is not None:
-            self._call(lambda: process.send_signal(signal.SIGKILL))
+            self._loop.call_soon_threadsafe(process.send_signal, signal.SIGKILL)
             self._run(process.wait())
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a service a signal (SIGSTOP makes it silent, SIGCONT ends that)."""
         process = self.service(name).process
         if process is not None:
-            self._call(lambda: process.send_signal(number))
+            self._loop.call_soon_threadsafe(process.send_signal, number)
 
     def restart(self, *names: str) -> None:
         """Start services on their old ports, with their old data, at once; those that run are stopped before."""
@@ -209,7 +190,7 @@ class ProxiedServices:
 
     def cut_sqs(self) -> None:
         """Cut the connections of all SQS calls under way."""
-        self._call(self.sqs.cut)
+        self._loop.call_soon_threadsafe(self.sqs.cut)
 
 
 def rabbitmqctl(folder: Path, *arguments: str, node: int = 0) -> str:

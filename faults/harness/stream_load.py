@@ -11,6 +11,7 @@ from typing import Any
 
 from faults.harness.lanes import DeadLetter
 from faults.harness.ledger import Row
+from faults.harness.workers import Workers
 from headrace.core import times
 from loadtest.ads.clicks import Click
 from loadtest.checker.findings import FAULTS
@@ -78,31 +79,30 @@ STREAMS: dict[str, type[Rides] | type[LateClicks]] = {"ski": Rides, "ads": LateC
 """The work of each stream."""
 
 
-class StreamLoad:
+class StreamLoad(Workers):
     """Sends events in threads from :meth:`start` to :meth:`stop`, each ``times`` times, and asks about them.
 
     Some are taken back. The questions let cached counts exist during the fault.
     """
 
     def __init__(self, target: Target, stream: str, *, times: int = 1) -> None:
+        super().__init__()
         phase = Phase("events", (Load("HttpWriter", CLIENTS, events=EVENTS),), stream=stream)
         self.work = STREAMS[stream](target, phase, Place(f"{time.time_ns()}", 0), Measurements(), None)
-        self.problems: list[str] = []
         self._api = target.http("faults", "events:write", "analytics:read", connections=CLIENTS + 1, timeout=30.0)
         self._sender = self.work.sender(0)
         self._times = times
         self._taken_back: set[Any] = set()
         self._left = EVENTS
         self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._post, daemon=True) for _ in range(CLIENTS)]
-        self._querying = threading.Thread(target=self._query, daemon=True)
+        for number in range(CLIENTS):
+            self._add(f"client {number}", self._post)
+        self._add("the client that asks", self._query)
 
     def start(self) -> None:
         """Start sending and asking."""
         self.work.begin()
-        for thread in (*self._threads, self._querying):
-            thread.start()
+        super().start()
 
     @property
     def accepted(self) -> int:
@@ -111,15 +111,7 @@ class StreamLoad:
 
     def is_done(self) -> bool:
         """Whether everything is sent."""
-        return not any(thread.is_alive() for thread in self._threads)
-
-    def stop(self) -> None:
-        """Stop sending, and wait for outstanding answers."""
-        self._stopping.set()
-        for thread in (*self._threads, self._querying):
-            thread.join(120)
-            if thread.is_alive():
-                self.problems.append("a client did not end: it waits for an answer")
+        return not any(thread.is_alive() for thread in self._threads[:CLIENTS])
 
     def row(self, _dead: Sequence[DeadLetter]) -> Row:
         """Ask all questions, compare, and close all connections."""
@@ -152,20 +144,17 @@ class StreamLoad:
         deliveries = [Delivery(HttpTransport(self._api, self.work.request, each.retried), each) for each in counts]
         back: CountedEvents[Any] = CountedEvents()
         taking_back = Delivery(HttpTransport(self._api, self._take_back, back.retried), back)
-        try:
-            while not self._stopping.is_set() and (events := self._take()):
-                began = time.monotonic()
-                wrong = [event for event in events if random.random() < TAKEN_BACK]
-                sends = [(delivery, events) for delivery in deliveries]
-                if wrong:
-                    sends.insert(random.randrange(len(sends) + 1), (taking_back, wrong))
-                if not all(delivery.send(each) for delivery, each in sends):
-                    self.problems.append(f"not all of {len(events)} events were accepted: {self.work.errors}")
-                self._taken_back.update(wrong)
-                pace = len(events) * CLIENTS / RATE
-                self._stopping.wait(max(0.0, began + pace - time.monotonic()))
-        except Exception as error:  # noqa: BLE001 - the scenario fails
-            self.problems.append(f"a client gave up: {type(error).__name__}: {error}")
+        while not self._stopping.is_set() and (events := self._take()):
+            began = time.monotonic()
+            wrong = [event for event in events if random.random() < TAKEN_BACK]
+            sends = [(delivery, events) for delivery in deliveries]
+            if wrong:
+                sends.insert(random.randrange(len(sends) + 1), (taking_back, wrong))
+            if not all(delivery.send(each) for delivery, each in sends):
+                self.problems.append(f"not all of {len(events)} events were accepted: {self.work.errors}")
+            self._taken_back.update(wrong)
+            pace = len(events) * CLIENTS / RATE
+            self._stopping.wait(max(0.0, began + pace - time.monotonic()))
 
     def _take_back(self, events: Sequence[Any]) -> tuple[str, dict[str, Any]]:
         return self.work.take_back, {"events": events}

@@ -44,11 +44,6 @@ def answer(body: object, status: int = 200) -> web.Response:
     )
 
 
-async def pass_on(call: Call, forward: Forward) -> web.Response:
-    """Forward the call unchanged."""
-    return await forward(call.body)
-
-
 Observer = Callable[[str, bytes, web.Response], None]
 """Gets the action and the body of a call as it was forwarded, and the answer."""
 
@@ -117,7 +112,7 @@ class HttpProxy:
                 self._observe(action, sent, answer)
                 return answer
 
-            return await (self.fault or pass_on)(Call(action, body, (host, port)), forward)
+            return await (self.fault(Call(action, body, (host, port)), forward) if self.fault else forward(body))
         except (TimeoutError, Down, aiohttp.ClientError, OSError):
             transport.abort()
             return web.Response(status=502)

@@ -6,10 +6,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from faults.harness import poison
-from faults.harness.chat_load import EventGenerator
+from faults.harness.chat_load import messages
 from faults.harness.harness import CHAT, PATIENCE, WATCHERS, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import both, dynamodb_fault, sqs_down
@@ -179,7 +180,7 @@ def three_times(harness: Harness) -> Row:
     """The same 10,000 events are sent three times."""
     with harness.scenario("three-times", sockets=0, posts=0) as run:
         user = "three-times-user"
-        events = EventGenerator("three-times", user, 0).events(REPEATED)
+        events = list(islice(messages("three-times", user), REPEATED))
         with closing(harness.target.websocket(user, "chat:write", timeout=30.0)) as socket:
             for _ in range(3):
                 Delivery(FrameTransport(socket, run.load.checker.retried), run.load.checker).send(events)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faults.harness.lanes import DeadLetter, Depths
-from faults.harness.ledger import QueueContents, Row, reconcile, wrong_at_watchers
+from faults.harness.ledger import Row, reconcile, wrong_at_watchers, wrong_in_queues
 from faults.scenarios.stage import MOST_AGAIN
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
@@ -23,10 +23,16 @@ ITEM = {
     "message": "hello",
     "messageType": "TEXT",
 }
+DRAINED = Depths(0, 0, 0, 0)
 LETTER = DeadLetter(json.dumps({"events": [{"messageId": "id-1"}]}).encode(), "refused_by_store")
 
 
-def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
+def result(
+    *items: dict[str, Any],
+    dead: tuple[DeadLetter, ...] = (),
+    expected_dead: dict[bytes, str] | None = None,
+    depths: Depths = DRAINED,
+) -> Row:
     """The row of a scenario that accepted one event and read ``items`` back."""
     checker = Checker()
     checker.attempted([EVENT])
@@ -35,7 +41,8 @@ def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: A
     for item in items:
         checker.read(item)
     row = reconcile(checker, dead)
-    return replace(row, dead=len(dead), problems=[*row.problems, *QueueContents(dead, **given).problems()])
+    wrong = wrong_in_queues(dead, expected_dead or {}, depths)
+    return replace(row, dead=len(dead), problems=[*row.problems, *wrong])
 
 
 def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:
