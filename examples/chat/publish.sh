@@ -35,7 +35,7 @@ if [ -z "$app" ]; then
     --sub-domain-settings "prefix=$prefix,branchName=main" >/dev/null
 fi
 set -- $(amplify create-deployment --app-id "$app" --branch-name main --query '[jobId,zipUploadUrl]')
-curl -sfT chat.zip "$2"
+curl -sfT chat.zip -H "Content-Type: application/zip" "$2"
 amplify start-deployment --app-id "$app" --branch-name main --job-id "$1" >/dev/null
 amplify get-domain-association --app-id "$app" --domain-name "$domain" --query \
   'domainAssociation.[domainStatus,certificateVerificationDNSRecord,subDomains[].dnsRecord]'

@@ -46,8 +46,7 @@ export class Chat {
   }
 
   async start(): Promise<void> {
-    this.#reload(0);
-    this.go();
+    void this.try(() => this.#read()).then(() => this.go()); // what is new in a room is known then
     for await (const change of this.client.followUser(this.user)) {
       if (change.changed === "readMark") {
         this.marked(change.roomId, change.readTo ?? null);
@@ -140,9 +139,9 @@ export class Chat {
     }
   }
 
-  #reload(after = GATHER): void {
+  #reload(): void {
     clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.try(() => this.#read()), after);
+    this.#timer = window.setTimeout(() => void this.try(() => this.#read()), GATHER);
   }
 
   async #read(): Promise<void> {
