@@ -26,8 +26,8 @@ from headrace.streams.chat.stream import item_of
 from tests.contract.tables import MESSAGES, described
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.worlds.functions import routes_of
+from tests.worlds.requests import http_event
 from tests.worlds.senders import CHAT, TABLE
-from tests.worlds.write_path import http_event
 
 
 @mock_aws
@@ -49,9 +49,8 @@ def play() -> None:
 
     def pin(method: str, message: Any, user: str = "alice") -> list[Any]:
         """Send a request, and store every event so far, as if all were delivered again."""
-        event = {**http_event("", room="kitchen"), "routeKey": f"{method} /rooms/{{roomId}}/messages/{{key}}/pin"}
-        event["pathParameters"]["key"] = message["timestampSk"]
-        event["requestContext"]["authorizer"]["jwt"]["claims"]["sub"] = user
+        path = {"roomId": "kitchen", "key": message["timestampSk"]}
+        event = http_event(f"{method} /rooms/{{roomId}}/messages/{{key}}/pin", "", user=user, path=path)
         status, before = http(event)["statusCode"], table.message(*place_of(message))
         found = [each for body in broker.bodies() for each in rows_of(body, {"chat": TABLE}).rows]
         batch = Batch((each.kind, each.item) for each in found)

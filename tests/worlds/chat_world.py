@@ -33,7 +33,7 @@ from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.history_world import body
-from tests.worlds.requests import request_of
+from tests.worlds.requests import http_event, request_of
 from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE
 from tests.worlds.whole_room_world import WholeRoomWorld
@@ -68,15 +68,9 @@ class ChatWorld(WholeRoomWorld):
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""
         message = {"roomId": room, "messageId": message_id, "message": "hello"}
-        event = {
-            "routeKey": "POST /messages/batch",
-            "requestContext": {"authorizer": {"jwt": {"claims": claims(user)}}, "requestId": "r"},
-            "body": json.dumps({"events": [{"timestamp": iso(self.clock.now()), **message, **more}]}),
-        }
-        status: int = http_handler(Api(routes_of("receive_http"), lambda: self.sending, self.clock))(event)[
-            "statusCode"
-        ]
-        return status
+        batch = {"events": [{"timestamp": iso(self.clock.now()), **message, **more}]}
+        http = http_handler(Api(routes_of("receive_http"), lambda: self.sending, self.clock))
+        return int(http(http_event("POST /messages/batch", batch, user=user, scope=SCOPES))["statusCode"])
 
     def subscribe(self, user: str, room: str, connection: str) -> dict[str, Any]:
         """The answer to a subscription."""
@@ -148,10 +142,7 @@ class ChatWorld(WholeRoomWorld):
         self.gate_time += seconds
 
 
-def claims(user: str) -> dict[str, str]:
-    """The claims of an ordinary user's token."""
-    return {"sub": user, "username": user.title(), "scope": "chat:write chat:read", "exp": "4102444800"}
-
-
+SCOPES = "chat:write chat:read"
+"""Those of an ordinary user."""
 LONG = 6 * MINUTE / SECOND
 """Seconds after which joins are not published again."""

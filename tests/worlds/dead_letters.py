@@ -12,7 +12,7 @@ from headrace.queues.ports import RetryRecord
 from tests.fakes.changes import MemoryChanges
 from tests.fakes.queues import MemoryDeadLane
 from tests.worlds.functions import routes_of
-from tests.worlds.operators import operator_event
+from tests.worlds.requests import http_event
 from tests.worlds.senders import CLOCK, TABLE
 from tests.worlds.write_path import WritePath, received_event
 
@@ -57,8 +57,7 @@ class Dead(WritePath):
             self.retry.delete([each.receipt for each in messages if each.id not in failed])
 
     def call(self, route: str, body: Any = None, scope: str = "ops", **query: str) -> tuple[int, Any]:
-        event = operator_event(route, None if body is None else json.dumps(body), scope=scope)
-        answer = self.router({**event, "queryStringParameters": query or None})
+        answer = self.router(http_event(route, body, user="olga", scope=scope, query=query or None))
         return answer["statusCode"], json.loads(answer["body"])
 
     def list(self, **query: str) -> Any:

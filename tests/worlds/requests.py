@@ -1,7 +1,8 @@
-"""The context and the route key of a function's requests."""
+"""The context and the events of a function's requests."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +19,27 @@ class Context:
 
     def get_remaining_time_in_millis(self) -> int:
         return round(self._seconds * 1000)
+
+
+def http_event(
+    route: str,
+    body: object = None,
+    *,
+    user: str = "alice",
+    scope: str = "chat:write",
+    path: Mapping[str, str] | None = None,
+    query: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The event of an HTTP request of ``user`` with ``scope``. ``body`` is sent as JSON, and a text as it is."""
+    claims = {"sub": user, "username": user.title(), "scope": scope, "exp": "4102444800"}
+    return {
+        "routeKey": route,
+        "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+        "pathParameters": path,
+        "queryStringParameters": query,
+        "body": body if body is None or isinstance(body, str) else json.dumps(body),
+        "isBase64Encoded": False,
+    }
 
 
 def request_of(

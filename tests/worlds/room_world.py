@@ -27,7 +27,7 @@ from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.functions import routes_of
-from tests.worlds.requests import Context
+from tests.worlds.requests import Context, http_event
 from tests.worlds.senders import CHAT, NOW, TABLE
 from tests.worlds.write_path import QUEUES, WritePath
 
@@ -150,14 +150,8 @@ class RoomWorld:
             route = f"{method} /users/{{userId}}/{parts[1]}" + ("/{otherId}" if len(parts) > 2 else "")
             is_of_rooms = parts[1] == "direct" or (method == "PUT" and parts[1] == "blocked")
             routes = routes or (None if is_of_rooms else self.invitation_routes())
-        claims = {"sub": user, "username": user.title(), "scope": scopes, "exp": "4102444800"}
-        event = {
-            "routeKey": route,
-            "requestContext": {"authorizer": {"jwt": {"claims": claims}}, "requestId": "r"},
-            "pathParameters": {name: part for name, part in zip(names, parts, strict=False) if name},
-            "queryStringParameters": query,
-            "body": body if isinstance(body, str) or body is None else json.dumps(body),
-        }
+        given = {name: part for name, part in zip(names, parts, strict=False) if name}
+        event = http_event(route, body, user=user, scope=scopes, path=given, query=query)
         answer = (routes or self.routes)(event, Context())
         return answer["statusCode"], json.loads(answer["body"])
 

@@ -66,10 +66,10 @@ class WritePath:
         parts = (lambda: services, CLOCK, lambda: scope_prefix, lambda: self.limiter)
         return frame_handler(Api(routes_of("receive_frame"), *parts), actions=ACTIONS)(event)
 
-    def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:
-        """The answer of receive_http to a request of ``route``."""
+    def post(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The answer of receive_http to a request."""
         parts = (lambda: self.acceptor, CLOCK, str, lambda: self.limiter)
-        return http_handler(Api(routes_of("receive_http"), *parts))({**event, "routeKey": route})
+        return http_handler(Api(routes_of("receive_http"), *parts))(event)
 
     def published(self) -> list[dict[str, Any]]:
         """Every event on the broker."""
@@ -137,16 +137,6 @@ def frame_event(
             "authorizer": {"sub": subject, "username": subject.title(), "scope": scope, "exp": str(exp)},
         },
         "body": body if isinstance(body, str) else json.dumps(body),
-    }
-
-
-def http_event(body: object, *, room: str | None = None, scope: str = "chat:write") -> dict[str, Any]:
-    claims = {"sub": "alice", "username": "Alice", "scope": scope, "exp": "4102444800"}
-    return {
-        "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
-        "pathParameters": {"roomId": room} if room else None,
-        "body": body if isinstance(body, str) else json.dumps(body),
-        "isBase64Encoded": False,
     }
 
 

@@ -32,8 +32,7 @@ from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
 from tests.worlds.declared import EXAMPLES, declared
 from tests.worlds.functions import routes_of
-from tests.worlds.requests import Context
-from tests.worlds.ski_world import event as request
+from tests.worlds.requests import Context, http_event
 
 NAME = "Declared"
 GATE = SenderContext("gate", "gate", True, 10**17)
@@ -85,8 +84,8 @@ class World:
         stream, *rest = path.split("/")
         given = {"stream": stream} | ({"userId": rest[1]} if rest[0] == "users" else {})
         key = "GET /streams/{stream}/" + "/".join(["users", "{userId}", "events"] if len(rest) > 1 else rest)
-        asked = {**request(None, given, "analytics:read", "analyst"), "routeKey": key}
-        asked["queryStringParameters"] = {name: value for name, value in query.items() if value is not None}
+        wanted = {name: value for name, value in query.items() if value is not None}
+        asked = http_event(key, user="analyst", scope="analytics:read", path=given, query=wanted)
         answer = http_handler(Api(routes_of("read_streams"), lambda: None, self.clock))(asked, Context())
         assert answer["statusCode"] == status, answer
         found: dict[str, Any] = json.loads(answer["body"])

@@ -17,8 +17,9 @@ from headrace.runtime.observability import Meter
 from headrace.stage.chosen import actions
 from tests.fakes.clock import FixedClock
 from tests.fakes.commands import MemoryCommands
+from tests.worlds.requests import http_event
 from tests.worlds.senders import CHAT, NOW, caller, message, sender
-from tests.worlds.write_path import CLOCK, ROOM_POST, WritePath, frame_event, http_event, rabbit_event
+from tests.worlds.write_path import CLOCK, ROOM_POST, WritePath, frame_event, rabbit_event
 
 LIMIT = 30
 IMPORTER = caller("importer", "events:write")
@@ -182,7 +183,7 @@ def test_a_refused_request_says_what_happened_and_when_to_retry() -> None:
     stage = Stage()
     stage.late(64)
 
-    answer = stage.path.post(ROOM_POST, http_event(message(), room="kitchen"))
+    answer = stage.path.post(http_event(ROOM_POST, message(), path={"roomId": "kitchen"}))
     body = json.loads(answer["body"])
 
     assert (answer["statusCode"], answer["headers"]["retry-after"], body["error"]["retryAfter"]) == (429, "4", 4)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.worlds.requests import http_event
 from tests.worlds.senders import NOW, message
-from tests.worlds.write_path import BATCH_POST, ROOM_POST, WritePath, http_event
+from tests.worlds.write_path import BATCH_POST, ROOM_POST, WritePath
 
 TEXT = {"message": "hello", "messageId": "m-1", "timestamp": NOW}
 
@@ -17,12 +18,12 @@ TEXT = {"message": "hello", "messageId": "m-1", "timestamp": NOW}
 def answered(
     write_path: WritePath, body: object, route: str = BATCH_POST, **event: Any
 ) -> tuple[int, dict[str, Any], dict[str, str]]:
-    answer = write_path.post(route, http_event(body, **event))
+    answer = write_path.post(http_event(route, body, **event))
     return answer["statusCode"], json.loads(answer["body"]), answer["headers"]
 
 
 def test_a_body_may_not_name_another_room_than_the_path() -> None:
-    status, body, _ = answered(WritePath(), TEXT | {"roomId": "cellar"}, ROOM_POST, room="kitchen")
+    status, body, _ = answered(WritePath(), TEXT | {"roomId": "cellar"}, ROOM_POST, path={"roomId": "kitchen"})
 
     assert status == 400
     assert body["error"]["details"] == [
@@ -83,10 +84,10 @@ def test_a_batch_may_have_five_hundred_events() -> None:
 
 
 def test_a_body_may_come_as_base64() -> None:
-    event = http_event(base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
+    event = http_event(BATCH_POST, base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
 
-    assert WritePath().post(BATCH_POST, event | {"isBase64Encoded": True})["statusCode"] == 202
-    assert WritePath().post(BATCH_POST, event | {"body": "%", "isBase64Encoded": True})["statusCode"] == 400
+    assert WritePath().post(event | {"isBase64Encoded": True})["statusCode"] == 202
+    assert WritePath().post(event | {"body": "%", "isBase64Encoded": True})["statusCode"] == 400
 
 
 @pytest.mark.parametrize(
@@ -95,19 +96,19 @@ def test_a_body_may_come_as_base64() -> None:
 def test_a_body_of_json_or_of_no_type_is_read(given: str | None) -> None:
     headers = {} if given is None else {"content-type": given}
 
-    assert WritePath().post(BATCH_POST, http_event({"events": [message()]}) | {"headers": headers})["statusCode"] == 202
+    assert WritePath().post(http_event(BATCH_POST, {"events": [message()]}) | {"headers": headers})["statusCode"] == 202
 
 
 def test_what_curl_sends_by_default_is_read() -> None:
-    event = http_event(base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
+    event = http_event(BATCH_POST, base64.b64encode(json.dumps({"events": [message()]}).encode()).decode())
     headers = {"content-type": "application/x-www-form-urlencoded"}
 
-    assert WritePath().post(BATCH_POST, event | {"headers": headers, "isBase64Encoded": True})["statusCode"] == 202
+    assert WritePath().post(event | {"headers": headers, "isBase64Encoded": True})["statusCode"] == 202
 
 
 @pytest.mark.parametrize("given", ["multipart/form-data; boundary=x", "text/plain", "application/xml"])
 def test_a_body_of_another_type_is_a_415(given: str) -> None:
-    answer = WritePath().post(BATCH_POST, http_event({"events": [message()]}) | {"headers": {"content-type": given}})
+    answer = WritePath().post(http_event(BATCH_POST, {"events": [message()]}) | {"headers": {"content-type": given}})
     status, body = answer["statusCode"], json.loads(answer["body"])
 
     assert (status, body["error"]["code"]) == (415, "unsupported_media_type")
@@ -115,14 +116,16 @@ def test_a_body_of_another_type_is_a_415(given: str) -> None:
 
 
 def test_very_many_unknown_fields_make_a_short_answer() -> None:
-    status, body, _ = answered(WritePath(), TEXT | {f"field{n}": n for n in range(1000)}, ROOM_POST, room="kitchen")
+    status, body, _ = answered(
+        WritePath(), TEXT | {f"field{n}": n for n in range(1000)}, ROOM_POST, path={"roomId": "kitchen"}
+    )
 
     assert (status, len(body["error"]["details"])) == (400, 10)
 
 
 def test_every_answer_is_private_and_names_its_request() -> None:
     for body in (TEXT, {}):
-        _, answer, headers = answered(WritePath(), body, ROOM_POST, room="kitchen")
+        _, answer, headers = answered(WritePath(), body, ROOM_POST, path={"roomId": "kitchen"})
 
         assert headers["x-request-id"] == "r-1"
         assert answer.get("error", {"correlationId": "r-1"})["correlationId"] == "r-1"

@@ -21,9 +21,10 @@ from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
 from headrace.streams.chat.stream import LinkedAttachment, MessageItem
 from tests.fakes.files import PNG
-from tests.worlds.chat_world import claims
+from tests.worlds.chat_world import SCOPES
 from tests.worlds.functions import FUNCTIONS, app, routes_of
 from tests.worlds.message_changes import accept
+from tests.worlds.requests import http_event
 from tests.worlds.retention_world import ROOM, RetentionWorld
 from tests.worlds.write_path import frame_event
 
@@ -79,11 +80,8 @@ def answer(world: RetentionWorld, key: str, old: dict[str, Any]) -> str:
         elif key.endswith("/rooms"):
             found = services.history
             services = ConversationServices(found, world.memberships, world.rooms, found.reader, Walks(world.cache))
-        event = {
-            "routeKey": key,
-            "requestContext": {"authorizer": {"jwt": {"claims": claims("bob")}}, "requestId": "r"},
-            "pathParameters": {name: given[name] for name in re.findall(r"{(\w+)}", key)},
-        }
+        path = {name: given[name] for name in re.findall(r"{(\w+)}", key)}
+        event = http_event(key, user="bob", scope=SCOPES, path=path)
         return str(http_handler(Api(routes_of(READERS[key]), lambda: services, world.clock))(event)["body"])
     hints, access = SubscriberHints(world.cache, world.connections), world.read.history.access
     frames = replace(world.subscriptions, hints=hints, access=access, history=world.read.history)

@@ -18,8 +18,9 @@ from headrace.core.errors import CacheUnavailable
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from tests.fakes.commands import MemoryCommands
+from tests.worlds.requests import http_event
 from tests.worlds.senders import CHAT, caller, message
-from tests.worlds.write_path import BATCH_POST, WritePath, frame_event, http_event
+from tests.worlds.write_path import BATCH_POST, WritePath, frame_event
 
 SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0)
 MOST = 50
@@ -246,9 +247,9 @@ def test_a_batch_is_accepted_up_to_the_limit_and_the_rest_is_refused(write_path:
 
 @pytest.mark.parametrize("event", [{}, 7, {"roomId": "kitchen", "messageId": "bad"}, message()])
 def test_a_batch_counts_its_events_also_those_that_are_wrong_or_come_twice(write_path: WritePath, event: Any) -> None:
-    write_path.post(BATCH_POST, http_event({"events": [event] * (MOST - 1)}))
+    write_path.post(http_event(BATCH_POST, {"events": [event] * (MOST - 1)}))
 
-    answer = write_path.post(BATCH_POST, http_event({"events": [message(messageId="a"), message(messageId="b")]}))
+    answer = write_path.post(http_event(BATCH_POST, {"events": [message(messageId="a"), message(messageId="b")]}))
 
     results = json.loads(answer["body"])["results"]
     assert [(each.get("lane"), each.get("error", {}).get("code")) for each in results] == [
@@ -264,15 +265,15 @@ def test_a_batch_counts_its_events_also_those_that_are_wrong_or_come_twice(write
 def test_a_batch_that_is_refused_as_a_whole_counts_as_one_event(
     write_path: WritePath, body: object, scope: str, status: int
 ) -> None:
-    statuses = [write_path.post(BATCH_POST, http_event(body, scope=scope))["statusCode"] for _ in range(MOST + 1)]
+    statuses = [write_path.post(http_event(BATCH_POST, body, scope=scope))["statusCode"] for _ in range(MOST + 1)]
 
     assert statuses == [status] * MOST + [429]
 
 
 def test_no_event_of_a_sender_over_the_limit_is_read(write_path: WritePath) -> None:
-    write_path.post(BATCH_POST, http_event({"events": [message()] * (MOST + 1)}))
+    write_path.post(http_event(BATCH_POST, {"events": [message()] * (MOST + 1)}))
 
-    answer = write_path.post(BATCH_POST, http_event("{no json"))
+    answer = write_path.post(http_event(BATCH_POST, "{no json"))
     frame = write_path.frame("sendMessage", frame_event({"action": "sendMessage", "requestId": "q-1"}))
 
     assert answer["statusCode"] == 429
@@ -292,7 +293,7 @@ def test_refused_events_cause_no_reads_of_a_table() -> None:
     gate, write_path = Gate(), WritePath(RateLimiter(SETTINGS, None, lambda: 1000.0))
     write_path.acceptor = replace(write_path.acceptor, gates=lambda _kind: (gate,))
     for number in range(MOST + 5):
-        write_path.post(BATCH_POST, http_event({"events": [message(messageId=str(number))]}))
+        write_path.post(http_event(BATCH_POST, {"events": [message(messageId=str(number))]}))
 
     assert gate.asked == MOST
 
@@ -301,7 +302,7 @@ def test_every_answer_to_a_limited_sender_says_what_is_left(write_path: WritePat
     """draft-ietf-httpapi-ratelimit-headers: a client can slow down before the 429."""
     events = {"events": [message(messageId=str(number)) for number in range(30)]}
 
-    first, second, third = (write_path.post(BATCH_POST, http_event(events)) for _ in range(3))
+    first, second, third = (write_path.post(http_event(BATCH_POST, events)) for _ in range(3))
 
     assert [each["statusCode"] for each in (first, second, third)] == [202, 202, 429]
     assert {each["headers"]["ratelimit-policy"] for each in (first, second, third)} == {'"events";q=50;w=5'}
@@ -313,7 +314,7 @@ def test_every_answer_to_a_limited_sender_says_what_is_left(write_path: WritePat
 def test_a_sender_without_a_limit_gets_no_limit_in_headers() -> None:
     write_path = WritePath(RateLimiter(SETTINGS, None))
 
-    answer = write_path.post(BATCH_POST, http_event({"events": [message()]}, scope="events:write"))
+    answer = write_path.post(http_event(BATCH_POST, {"events": [message()]}, scope="events:write"))
 
     assert answer["statusCode"] == 202
     assert not {"ratelimit", "ratelimit-policy"} & answer["headers"].keys()

@@ -15,6 +15,7 @@ from headrace.core.times import SystemClock
 from headrace.runtime.settings import RateSettings
 from tests.fakes.commands import MemoryCommands
 from tests.worlds.functions import routes_of
+from tests.worlds.requests import http_event
 
 SETTINGS = RateSettings(event_rate=9, request_rate=20)
 
@@ -70,9 +71,7 @@ class Limited:
     def get(
         self, key: str = "GET /x", user: str = "alice", scope: str = "", body: str | None = None, **path: str
     ) -> dict[str, Any]:
-        claims = {"sub": user, "scope": scope, "exp": "4102444800"}
-        context = {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}}
-        return self.http({"routeKey": key, "requestContext": context, "pathParameters": path, "body": body})
+        return self.http(http_event(key, body, user=user, scope=scope, path=path))
 
     def member(self, user: str, caller: str = "alice") -> int:
         return int(self.get("PUT /rooms/{roomId}/members/{userId}", caller, roomId="r", userId=user)["statusCode"])

@@ -20,8 +20,9 @@ from headrace.features.ads.routes import item_of, start_key
 from headrace.features.ads.stream import AD_INDEX, ADS, ONCE_DAYS
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from tests.fakes.secrets import MemorySecrets
-from tests.worlds.ads_world import ADDRESS, CLICKS, START, USER, AdsWorld, click
-from tests.worlds.ski_world import event
+from tests.worlds.ads_world import CLICKS, START, USER, AdsWorld, click
+from tests.worlds.requests import http_event
+from tests.worlds.stream_world import ADDRESS
 
 NOW = parse_iso(START)
 IDS = st.text(st.characters(exclude_characters="#", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20)
@@ -195,7 +196,7 @@ def test_an_address_is_stored_only_as_a_keyed_hash(capsys: pytest.CaptureFixture
 
 
 def test_the_representation_of_a_caller_hides_the_address() -> None:
-    sent = event({}, None, USER)
+    sent = http_event("", scope=USER)
     sent["requestContext"]["http"] = {"sourceIp": ADDRESS}
     caller = caller_from_http(sent)
 

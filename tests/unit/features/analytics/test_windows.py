@@ -11,7 +11,7 @@ from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.features.analytics import counter
 from tests.worlds.functions import routes_of
-from tests.worlds.requests import Context
+from tests.worlds.requests import Context, http_event
 from tests.worlds.slot_world import SETTLE, START, SlotWorld
 
 NOW = times.micros_of(START)
@@ -32,12 +32,8 @@ class AnalyticsWorld(SlotWorld):
         self, route: str, query: dict[str, str] | None, scope: str = "analytics:read", exp: int = 10**11
     ) -> tuple[int, Any]:
         """The status and the body of an answer."""
-        claims = {"sub": "analyst", "scope": scope, "exp": str(exp)}
-        event = {
-            "routeKey": f"GET /analytics/{route}",
-            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
-            "queryStringParameters": query,
-        }
+        event = http_event(f"GET /analytics/{route}", user="analyst", scope=scope, query=query)
+        event["requestContext"]["authorizer"]["jwt"]["claims"]["exp"] = str(exp)
         answer = self.router(event, Context(28))
         return answer["statusCode"], json.loads(answer["body"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,8 +9,9 @@ import pytest
 from headrace.api.router import Api, frame_handler, http_handler
 from headrace.core.keys import direct_room
 from headrace.streams.chat.messages.positions import position
-from tests.worlds.chat_world import ChatWorld, claims
+from tests.worlds.chat_world import SCOPES, ChatWorld
 from tests.worlds.functions import routes_of
+from tests.worlds.requests import http_event
 from tests.worlds.senders import NOW
 from tests.worlds.write_path import frame_event
 
@@ -58,12 +58,7 @@ def http(world: ChatWorld, what: str, room_id: str) -> tuple[int, str]:
     for user in ("mallory", "puppet", "alice"):
         if f"/members/{user}" in HTTP[what][1]:
             path["userId"], key = user, key.replace(f"members/{user}", "members/{userId}")
-    event = {
-        "routeKey": key,
-        "requestContext": {"authorizer": {"jwt": {"claims": claims("mallory")}}, "requestId": "r"},
-        "pathParameters": path,
-        "body": None if body is None else json.dumps(body),
-    }
+    event = http_event(key, body, user="mallory", scope=SCOPES, path=path)
     handler = (
         world.routes if services is None else http_handler(Api(routes_of(function), lambda: services, world.clock))
     )

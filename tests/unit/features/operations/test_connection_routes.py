@@ -16,7 +16,7 @@ from headrace.runtime.observability import logger
 from headrace.runtime.threads import Parallel
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
-from tests.worlds.operators import operator_event
+from tests.worlds.requests import http_event
 from tests.worlds.senders import CLOCK, NOW, caller
 
 ROUTES = routes_of("manage_connections")
@@ -67,7 +67,7 @@ class World:
         self.manager.open[connection] = Activity(at, LATER)
 
     def call(self, route: str, user: str = "bob", scope: str = "ops", caller: str = "olga") -> tuple[int, Any]:
-        event = operator_event(route, scope=scope, user=caller) | {"pathParameters": {"userId": user}}
+        event = http_event(route, scope=scope, user=caller, path={"userId": user})
         answer = http_handler(Api(ROUTES, lambda: self.services, CLOCK))(event, Context(self.rounds))
         found = json.loads(answer["body"])
         if answer["statusCode"] == 200:

@@ -13,7 +13,7 @@ from headrace.core.errors import ConnectionLost
 from headrace.queues.rabbitmq.parked import RequeueResult
 from headrace.runtime.observability import logger
 from tests.worlds.functions import routes_of
-from tests.worlds.operators import operator_event
+from tests.worlds.requests import http_event
 from tests.worlds.senders import CLOCK
 
 ROUTES = routes_of("return_parked")
@@ -38,7 +38,7 @@ class ParkingQueue:
 
 
 def call(queue: ParkingQueue, route: str, body: object = None, scope: str = "ops") -> tuple[int, Any]:
-    answer = http_handler(Api(ROUTES, lambda: queue, CLOCK))(operator_event(route, json.dumps(body), scope=scope))
+    answer = http_handler(Api(ROUTES, lambda: queue, CLOCK))(http_event(route, body, user="olga", scope=scope))
     found = json.loads(answer["body"])
     if answer["statusCode"] == 200:
         model: TypeAdapter[Any] = TypeAdapter(ROUTES[route].answer)

@@ -17,7 +17,7 @@ from headrace.runtime.observability import logger
 from tests.fakes.clock import FixedClock
 from tests.fakes.jobs import MemoryJobs
 from tests.worlds.functions import routes_of
-from tests.worlds.operators import operator_event
+from tests.worlds.requests import http_event
 from tests.worlds.senders import NOW
 
 ERASE, SHOW = "POST /users/{userId}/erasure", "GET /users/{userId}/erasure"
@@ -35,8 +35,7 @@ class World:
         self.handler = http_handler(Api(routes_of("manage_erasures"), lambda: services, self.clock, str, lambda: None))
 
     def call(self, route: str, body: Any = None, user: str = "ann", scope: str = "ops", caller: str = "olga") -> Any:
-        event = operator_event(route, None if body is None else json.dumps(body), scope=scope, user=caller)
-        answer = self.handler({**event, "pathParameters": {"userId": user}} if "{" in route else event)
+        answer = self.handler(http_event(route, body, user=caller, scope=scope, path={"userId": user}))
         return answer["statusCode"], json.loads(answer["body"])
 
 

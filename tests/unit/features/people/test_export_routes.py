@@ -19,7 +19,7 @@ from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, OPEN, Room
 from tests.fakes.clock import FixedClock
 from tests.fakes.jobs import MemoryJobs
 from tests.worlds.functions import routes_of
-from tests.worlds.operators import operator_event
+from tests.worlds.requests import http_event
 from tests.worlds.senders import NOW
 
 EXPORT, SHOW = "POST /users/{userId}/export", "GET /users/{userId}/export"
@@ -81,9 +81,8 @@ class World:
         self.stored.jobs[self.key(kind, id)] = export
 
     def call(self, route: str, body: Any = None, scope: str = "ops", caller: str = "olga") -> Any:
-        event = operator_event(route, None if body is None else json.dumps(body), scope=scope, user=caller)
-        parameters = {"userId": "ann"} if "{userId}" in route else {"roomId": "kitchen"}
-        answer = self.handler({**event, "pathParameters": parameters} if "{" in route else event)
+        path = {"userId": "ann"} if "{userId}" in route else {"roomId": "kitchen"}
+        answer = self.handler(http_event(route, body, user=caller, scope=scope, path=path))
         return answer["statusCode"], json.loads(answer["body"])
 
 

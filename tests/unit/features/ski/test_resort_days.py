@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 
 from headrace.core.errors import StoreUnavailable
@@ -52,9 +54,8 @@ def test_counts_expire_with_the_first_of_their_rides() -> None:
 def test_an_abandoned_fill_is_repeated_by_the_next_query() -> None:
     world = SkiWorld()
     stored(world, 1)
-    world.index.failure = StoreUnavailable("down")
-    assert world.request(routes.unique_skiers, **PLACE)[0] == 503
-    world.index.failure = None
+    with patch.object(world.index, "read", side_effect=StoreUnavailable("down")):
+        assert world.request(routes.unique_skiers, **PLACE)[0] == 503
     assert skiers(world) == 1  # counted from the table: the other fill may be in progress
     world.clock.advance(PATIENCE / 1000)
     assert skiers(world) == 1

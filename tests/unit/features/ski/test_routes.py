@@ -9,7 +9,8 @@ import pytest
 from headrace.features.ski import routes, skiers
 from tests.worlds.functions import app
 from tests.worlds.requests import Context
-from tests.worlds.ski_world import WRITER, SkiWorld, event, ride
+from tests.worlds.ski_world import SkiWorld, ride
+from tests.worlds.stream_world import WRITER
 
 DAY = {"resortID": "7", "seasonID": "2025", "dayID": "45"}
 
@@ -51,8 +52,7 @@ def test_an_answer_about_all_resorts_names_those_that_it_had_no_time_for(world: 
 def test_added_resorts_and_seasons_are_listed_once(world: SkiWorld) -> None:
     for _ in range(2):
         body = {"year": "2027", "resortName": "Mission Ridge"}
-        answer = world.call(routes.add_season, event(body, {"resortID": "12"}, WRITER))
-        assert answer["statusCode"] == 201
+        assert world.request(routes.add_season, body=body, scope=WRITER, resortID=12)[0] == 201
 
     assert world.request(routes.seasons, resortID=12) == (200, {"seasons": ["2027"]})
     assert world.request(routes.resorts)[1]["resorts"] == [

@@ -17,7 +17,7 @@ from headrace.core import caller
 from headrace.core.times import SystemClock
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
-from tests.worlds.requests import Context
+from tests.worlds.requests import Context, http_event
 from tools.api_reference.__main__ import generated
 from tools.api_reference.access import SCOPES
 from tools.api_reference.examples import Example, examples
@@ -169,12 +169,7 @@ def test_every_recorded_request_has_the_form_that_the_document_says(example: Exa
 def test_a_batch_may_have_as_many_events_as_the_document_says(declared: Declared, more: int) -> None:
     batch = HTTP["components"]["schemas"][f"{event_name(declared)}Batch"]
     events: list[dict[str, Any]] = [{}] * (batch["properties"]["events"]["maxItems"] + more)
-    claims = {"sub": "p", "scope": "events:write", "exp": "4102444800"}
-    event = {
-        "routeKey": declared.key,
-        "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": claims}}},
-        "body": json.dumps({"events": events}),
-    }
+    event = http_event(declared.key, {"events": events}, scope="events:write")
 
     answer = http_handler(Api({declared.key: declared.route}, lambda: None, SystemClock()))(event, Context())
 
