@@ -19,7 +19,7 @@ from .erasure import erase, erasure
 from .export import export
 from .letters import COMMANDS
 from .login import login, logout
-from .questions import add_newest, ads, ski, with_times
+from .questions import add_newest, ads, ask, ski, with_times
 from .show import Group, Said, attachment_lines, show_json, visible
 from .stage import Stage, one_sentence
 from .streams import stream
@@ -57,15 +57,6 @@ def cli(context: click.Context, /, profile: str | None, timeout: float, as_json:
 
 for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads, stream):
     cli.add_command(command)
-
-
-@cli.command()
-@click.argument("room")
-@click.pass_obj
-def online(stage: Stage, room: str) -> None:
-    """Print who follows ROOM now, and when their clients were last heard of."""
-    with stage.client() as client:
-        stage.show(client.list_online(room))
 
 
 @cli.command()
@@ -153,15 +144,6 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
 @cli.command()
 @click.argument("room")
 @click.argument("key")
-@click.pass_obj
-def replies(stage: Stage, room: str, key: str) -> None:
-    """Print the replies to the message KEY in ROOM, the oldest first; headrace --json history ROOM shows keys."""
-    _show_all(stage, "list_replies", room, key, MESSAGE)
-
-
-@cli.command()
-@click.argument("room")
-@click.argument("key")
 @click.argument("value")
 @click.pass_obj
 def react(stage: Stage, room: str, key: str, value: str) -> None:
@@ -170,30 +152,31 @@ def react(stage: Stage, room: str, key: str, value: str) -> None:
         stage.show(client.react_to_message(room, key, {"value": value}))
 
 
-@cli.command()
-@click.argument("room")
-@click.argument("key")
-@click.pass_obj
-def unreact(stage: Stage, room: str, key: str) -> None:
-    """Take your reaction to the message KEY in ROOM back."""
-    with stage.client() as client:
-        stage.show(client.take_reaction_back(room, key))
+def _add_all(name: str, operation: str, columns: tuple[str, ...], said: str) -> None:
+    """Add a command that prints all items of an operation about a message."""
+
+    @click.argument("room")
+    @click.argument("key")
+    @click.pass_obj
+    def command(stage: Stage, room: str, key: str) -> None:
+        with stage.client() as client:
+            stage.show_items([*client.items(getattr(client, operation), room, key, limit=200)], columns)
+
+    cli.command(name, help=said)(command)
 
 
-@cli.command()
-@click.argument("room")
-@click.argument("key")
-@click.pass_obj
-def reactions(stage: Stage, room: str, key: str) -> None:
-    """Print who reacted to the message KEY in ROOM, and how."""
-    _show_all(stage, "list_reactions", room, key, ("timestamp", "userId", "value"))
-
-
-def _show_all(stage: Stage, operation: str, room: str, key: str, columns: tuple[str, ...]) -> None:
-    with stage.client() as client:
-        stage.show_items([*client.items(getattr(client, operation), room, key, limit=200)], columns)
-
-
+REPLIES = "Print the replies to the message KEY in ROOM, the oldest first; headrace --json history ROOM shows keys."
+_add_all("replies", "list_replies", MESSAGE, REPLIES)
+_add_all(
+    "reactions",
+    "list_reactions",
+    ("timestamp", "userId", "value"),
+    "Print who reacted to the message KEY in ROOM, and how.",
+)
+ONLINE = "Print who follows ROOM now, and when their clients were last heard of."
+ask(cli, "online", "list_online", "room", said=ONLINE)
+ask(cli, "unreact", "take_reaction_back", "room", "key", said="Take your reaction to the message KEY in ROOM back.")
+ask(cli, "status", "get_status", said="Print the state of the lanes and breakers. The token needs the scope ops.")
 add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")
 
 
@@ -206,14 +189,6 @@ def window(stage: Stage, room: str | None, user: str | None, from_: str, to: str
     """Print the numbers of a window of time: messages, users, rooms."""
     with stage.client() as client:
         stage.show(client.get_window(from_=from_, to=to, room_id=room, user_id=user))
-
-
-@cli.command()
-@click.pass_obj
-def status(stage: Stage) -> None:
-    """Print the state of the lanes and breakers. The token needs the scope ops."""
-    with stage.client() as client:
-        stage.show(client.get_status())
 
 
 @cli.command(cls=click.Command)

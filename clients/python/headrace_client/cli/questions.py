@@ -19,6 +19,8 @@ from .stage import Stage
 
 CLICK = ("clickedAt", "adId", "userId", "adType")
 BATCH = 500
+NUMBERS = frozenset({"resort", "day", "lift", "skier"})
+"""The arguments of :func:`ask` that are whole numbers."""
 RIDE_EXAMPLE = '{"resortID": 7, "seasonID": 2025, "dayID": 45, "skierID": 123, "time": 217, "liftID": 21}'
 CLICK_EXAMPLE = '{"adId": "ad-1", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z", "clickId": "c-1"}'
 
@@ -72,7 +74,7 @@ def _hours_ago(hours: int) -> str:
     return (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
 
 
-def _ask(group: Group, name: str, operation: str, *arguments: str, said: str) -> None:
+def ask(group: click.Group, name: str, operation: str, *arguments: str, said: str) -> None:
     """Add a command that calls an operation with its arguments, and prints the answer."""
 
     @click.pass_obj
@@ -82,7 +84,7 @@ def _ask(group: Group, name: str, operation: str, *arguments: str, said: str) ->
 
     decorated: Callable[..., None] = command
     for argument in reversed(arguments):
-        decorated = click.argument(argument, type=str if argument == "season" else int)(decorated)
+        decorated = click.argument(argument, type=int if argument in NUMBERS else str)(decorated)
     group.command(name, help=said)(decorated)
 
 
@@ -145,7 +147,7 @@ for name, operation, arguments, said in (
     ("day-vertical", "get_day_vertical", (*DAY, "skier"), "Print the vertical of SKIER at RESORT on a day."),
     ("statistics", "get_statistics", (), "Print how long the requests of each route took."),
 ):
-    _ask(ski, name, operation, *arguments, said=said)
+    ask(ski, name, operation, *arguments, said=said)
 _send(ski, "rides", RIDE_EXAMPLE, "skierID", "time", "liftID")
 _take_back(ski, "take_back_rides", RIDE_EXAMPLE)
 
