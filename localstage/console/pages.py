@@ -1,6 +1,6 @@
 """The console: ``/`` in a browser, its files, and what only a page of the local stage can ask for.
 
-The files of ``console/`` are served as they are, compressed. ``/console/config.json`` names the HTTP API. With the
+The files of ``console/`` are served as they are. ``/console/config.json`` names the HTTP API. With the
 stage's secret, ``/console/token`` gives tokens, ``/console/counts`` and ``/console/trace`` read the logs of the
 functions, ``/console/audit`` lists from them what operators did, and ``/console/poison`` makes a record that can never
 be stored.
@@ -82,7 +82,7 @@ class ConsolePages:
             return await made_file_response(packages, "htm/preact/standalone.module.js", request)
         path = (self._folder / name).resolve()
         is_own = path.is_relative_to(self._folder) and path.suffix in FILE_TYPES and path.is_file()
-        return await file_response(path, request) if is_own else None
+        return file_response(path) if is_own else None
 
     async def _answer_local(self, name: str, request: web.BaseRequest) -> web.StreamResponse:
         if name == "counts":
@@ -104,5 +104,4 @@ class ConsolePages:
         response = web.Response(text=(self._folder / "index.html").read_text(), content_type="text/html")
         response.headers["Content-Security-Policy"] = policy(self._http_url)
         response.headers["Referrer-Policy"] = "no-referrer"
-        response.enable_compression()
         return response

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import errno
-import functools
 import json
 import logging
-import re
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 
-import brotli
 from aiohttp import web
 from aiohttp.http_websocket import WebSocketReader
 
@@ -31,8 +28,6 @@ PARSER_LIMIT = 32 * 1024
 
 FILE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 """Content types by suffix."""
-_INLINE = 64 * 1024
-"""Larger files are compressed in a thread, and not with Brotli."""
 LINKED = "The local stage refuses links from other pages. Type the address, or open one that `make status` prints."
 
 
@@ -168,37 +163,16 @@ def message_response(status: int, message: str, headers: dict[str, str] | None =
     return json_response(status, {"message": message}, headers)
 
 
-async def file_response(path: Path, request: web.BaseRequest) -> web.Response:
-    """Return a file of :data:`FILE_TYPES`, compressed for clients that take it so: gzip, or Brotli if it is small."""
-    response = web.Response(content_type=FILE_TYPES[path.suffix], charset="utf-8", zlib_executor_size=_INLINE)
-    response.headers["Cache-Control"] = "no-cache"
-    response.headers["Vary"] = "Accept-Encoding"
-    takes_brotli = "br" in re.split(r"[\s,;]+", request.headers.get("Accept-Encoding", ""))
-    response.body, is_brotli = await asyncio.to_thread(_read, path, takes_brotli)
-    if is_brotli:
-        response.headers["Content-Encoding"] = "br"
-    else:
-        response.enable_compression()
-    return response
+def file_response(path: Path) -> web.FileResponse:
+    """Return a file of :data:`FILE_TYPES`."""
+    content_type = f"{FILE_TYPES[path.suffix]}; charset=utf-8"
+    return web.FileResponse(path, headers={"Content-Type": content_type, "Cache-Control": "no-cache"})
 
 
-def _read(path: Path, takes_brotli: bool) -> tuple[bytes, bool]:
-    content = path.read_bytes()
-    is_brotli = takes_brotli and len(content) <= _INLINE
-    return (_brotli(content) if is_brotli else content), is_brotli
-
-
-@functools.lru_cache(maxsize=256)
-def _brotli(content: bytes) -> bytes:
-    # At its best, as CDNs do for files that they keep. It takes up to 50 ms, so each content is compressed once.
-    compressed: bytes = brotli.compress(content, quality=11)
-    return compressed
-
-
-async def made_file_response(folder: Awaitable[Path], name: str, request: web.BaseRequest) -> web.Response:
+async def made_file_response(folder: Awaitable[Path], name: str, request: web.BaseRequest) -> web.StreamResponse:
     """Return a file of a folder that is installed or built first; 503 with the reason if that fails."""
     try:
-        return await file_response(await folder / name, request)
+        return file_response(await folder / name)
     except StageError as error:
         log.warning("503 for %s: %s", request.path, error)
         return message_response(503, str(error))

@@ -69,7 +69,7 @@ class ReferencePages:
             return self._markdown(f"{found[1]}.md")
         name = path.removeprefix("/docs/")
         if name in _OWN:
-            return await file_response(_HERE / name, request)
+            return file_response(_HERE / name)
         if name in _SWAGGER:
             return await made_file_response(self._install(), f"swagger-ui-dist/{name}", request)
         if path == CLIENT:
