@@ -82,10 +82,10 @@ class Database:
 def redis_cache(port: int) -> Any:
     """Headrace's cache in a Redis. A long timeout: other work on this machine must not turn a hit into a miss."""
     from headrace.runtime.settings import CacheSettings
-    from headrace.storage.redis import RedisCache, connect
+    from headrace.storage.redis import Cache, connect
 
     settings = CacheSettings(cache_endpoint=f"127.0.0.1:{port}")
-    return RedisCache(lambda: connect(settings, 5.0))
+    return Cache(lambda: connect(settings, 5.0))
 
 
 def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None) -> str:

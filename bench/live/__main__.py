@@ -37,9 +37,8 @@ POSTS = 2000
 def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
     """Seconds of CPU per post and round: by boto3, and by push_live."""
     from headrace.core.times import SystemClock
-    from headrace.live.push.api_gateway import ApiGatewayPusher, signer_of_posts
+    from headrace.live.push.api_gateway import ApiGatewayPusher, Push, signer_of_posts
     from headrace.live.push.connection_pool import ConnectionPool
-    from headrace.live.push_service import Push
 
     url = websocket_url.replace("ws://", "http://")
     session = boto3.session.Session(ACCOUNT, "local", region_name="us-east-1")

@@ -13,7 +13,7 @@ from headrace.core.keys import channel_user, newest_page, room_key
 from headrace.core.times import Clock
 from headrace.live.dynamodb import Connections
 from headrace.live.hints import NONE, SubscriberHints
-from headrace.live.push_service import Push, PushResult
+from headrace.live.push.api_gateway import Push, PushResult
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, from_wire
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import new_tag

@@ -13,7 +13,7 @@ from headrace.core.items import Item, check
 from headrace.core.times import Clock, SystemClock
 from headrace.storage.ports import EXISTS, Key, Outcome, Table, one_of_each
 from headrace.storage.reading import EXPIRES, Columns, Query, RangeQuery, Rows
-from headrace.storage.redis import milliseconds
+from headrace.storage.redis import Cache, milliseconds
 
 
 class MemoryStore:
@@ -130,8 +130,8 @@ class MemoryColumns:
         )
 
 
-class MemoryCache:
-    """A :class:`Cache` in memory, for tests. ``down``: it is unavailable. ``calls`` counts round trips."""
+class MemoryCache(Cache):
+    """The cache in memory, for tests. ``down``: it is unavailable. ``calls`` counts round trips."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.down = False

@@ -13,7 +13,7 @@ from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.commands import MemoryCommands
 
@@ -33,7 +33,7 @@ def shared(request: pytest.FixtureRequest) -> SharedCounts:
 def of(node: RedisNode) -> SharedCounts:
     node.start()
     connect(node.settings, 1.0).flushall()
-    return SharedCounts(RedisCache.of(node.settings))
+    return SharedCounts(Cache.of(node.settings))
 
 
 def test_reports_of_environments_are_summed_by_slot(shared: SharedCounts) -> None:
@@ -86,7 +86,7 @@ def test_a_synchronization_without_the_cache_fails(redis_node: RedisNode) -> Non
 @pytest.mark.parametrize("size", [500, 100])
 def test_environments_that_start_at_once_enforce_one_limit(redis_node: RedisNode, size: int) -> None:
     of(redis_node)
-    caches = [SharedCounts(RedisCache.of(redis_node.settings)) for _ in range(16)]
+    caches = [SharedCounts(Cache.of(redis_node.settings)) for _ in range(16)]
     limiters = [RateLimiter(RateSettings(event_rate=100), cache, lambda: 1000.0) for cache in caches]
     for cache in caches:  # connects
         cache.exchange({KEY: Counts({}, 0)}, NOW)

@@ -6,7 +6,7 @@ import pytest
 
 from headrace.core.errors import CacheUnavailable
 from headrace.delivery.backlog import FRESH_SECONDS, LONGEST_SECONDS, SharedWaits
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
 from tests.fakes.commands import MemoryCommands
@@ -25,7 +25,7 @@ def waits(request: pytest.FixtureRequest, clock: FixedClock) -> SharedWaits:
     node: RedisNode = request.getfixturevalue("redis_node")
     node.start()
     connect(node.settings, 1.0).flushall()
-    return SharedWaits(RedisCache.of(node.settings), clock)
+    return SharedWaits(Cache.of(node.settings), clock)
 
 
 def test_the_longest_fresh_wait_of_a_streams_queues_counts(waits: SharedWaits, clock: FixedClock) -> None:
@@ -45,7 +45,7 @@ def test_the_longest_fresh_wait_of_a_streams_queues_counts(waits: SharedWaits, c
 
 def test_a_wait_leaves_the_cache_when_it_is_not_shared_again(redis_node: RedisNode, clock: FixedClock) -> None:
     redis_node.start()
-    cache = RedisCache.of(redis_node.settings)
+    cache = Cache.of(redis_node.settings)
 
     SharedWaits(cache, clock).write("persist.chat.0", 90)
 
@@ -54,7 +54,7 @@ def test_a_wait_leaves_the_cache_when_it_is_not_shared_again(redis_node: RedisNo
 
 def test_without_the_cache_both_sides_know_it(redis_node: RedisNode, clock: FixedClock) -> None:
     redis_node.kill()
-    waits = SharedWaits(RedisCache.of(redis_node.settings), clock)
+    waits = SharedWaits(Cache.of(redis_node.settings), clock)
 
     with pytest.raises(CacheUnavailable):
         waits.write("persist.chat.0", 90)

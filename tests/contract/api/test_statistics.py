@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from headrace.api.statistics import KEY, RequestTimes
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.redis_node import RedisNode
 
 
@@ -13,7 +13,7 @@ def test_sums_of_environments_restart_when_the_cache_is_emptied(redis_node: Redi
     redis_node.start()
     client = connect(redis_node.settings, 1.0)
     client.flushall()
-    environments = [RequestTimes(RedisCache.of(redis_node.settings)) for _ in range(4)]
+    environments = [RequestTimes(Cache.of(redis_node.settings)) for _ in range(4)]
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda pair: pair[1].add("GET /resorts", 0.001 * (pair[0] + 1)), enumerate(environments)))

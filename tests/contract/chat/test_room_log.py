@@ -10,8 +10,7 @@ from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import user_channel
 from headrace.live.hints import NONE, SOME, live_marker
-from headrace.storage.ports import Cache
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from headrace.streams.chat.messages import redis
 from headrace.streams.chat.messages.positions import new_tag
 from headrace.streams.chat.messages.redis import LOG_BYTES, RoomLog
@@ -54,7 +53,7 @@ def in_redis(node: RedisNode) -> Subject:
     node.start()
     client = connect(node.settings, 1.0)
     client.flushall()
-    cache = RedisCache.of(node.settings)
+    cache = Cache.of(node.settings)
     return Subject(cache, RoomLog(cache), client.delete)
 
 

@@ -26,7 +26,7 @@ from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import EXISTS, Table
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.redis_node import RedisNode
 from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
@@ -61,7 +61,7 @@ def reading_value(number: int) -> dict[str, Any]:
 class World:
     """Two declared streams in one table."""
 
-    def __init__(self, events: Mapping[str, Events], cache: RedisCache, clock: FixedClock) -> None:
+    def __init__(self, events: Mapping[str, Events], cache: Cache, clock: FixedClock) -> None:
         self.events, self.cache, self.clock = events, cache, clock
 
     def store(self, name: str, *sent: dict[str, Any], **more: Any) -> None:
@@ -117,7 +117,7 @@ def world(dynalite: str, redis_node: RedisNode, monkeypatch: pytest.MonkeyPatch)
     table = described(NAME, "streamKey", "timestampSk", indexes=indexes)
     with made(table), declared(monkeypatch, EXAMPLES) as events:
         clock = FixedClock(START + 30 * times.MINUTE)
-        world = World(events, RedisCache.of(redis_node.settings), clock)
+        world = World(events, Cache.of(redis_node.settings), clock)
         monkeypatch.setattr(routes, "reading_of", world.reading_of)
         monkeypatch.setattr(routes, "cursors", lambda: CursorSigner(b"k" * 32))
         yield world

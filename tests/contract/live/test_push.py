@@ -10,9 +10,8 @@ import pytest
 from botocore.credentials import Credentials
 
 from headrace.core.times import SystemClock
-from headrace.live.push.api_gateway import ApiGatewayPusher, signer_of_posts
+from headrace.live.push.api_gateway import ApiGatewayPusher, Push, signer_of_posts
 from headrace.live.push.connection_pool import ConnectionPool
-from headrace.live.push_service import Push
 from tests.contract.http_server import OK, HttpServer, Received, certificate_of, status, trusted
 from tests.worlds.ports import free_port
 

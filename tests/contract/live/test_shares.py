@@ -7,7 +7,7 @@ import pytest
 from headrace.core.errors import RateLimited
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
 from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, Shares
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.live import MemoryConnections
 from tests.worlds.senders import caller
@@ -19,7 +19,7 @@ ALICE, TRUSTED = caller("alice"), caller("bridge", "events:write")
 def shares(redis_node: RedisNode) -> Shares:
     redis_node.start()
     connect(redis_node.settings, 1.0).flushall()
-    return Shares(RedisCache.of(redis_node.settings), MemoryConnections())
+    return Shares(Cache.of(redis_node.settings), MemoryConnections())
 
 
 def test_an_index_is_read_only_for_what_may_be_over_a_limit(shares: Shares) -> None:

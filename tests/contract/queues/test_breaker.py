@@ -17,7 +17,7 @@ from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 from headrace.storage import redis
-from headrace.storage.redis import RedisCache
+from headrace.storage.redis import Cache
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.programs import REDIS, ensure_programs
@@ -80,7 +80,7 @@ async def test_a_written_breaker_status_is_readable_and_expires(
 ) -> None:
     board = BreakerStatus(
         EnvironmentSettings(aws_lambda_function_name="receive_frame"),
-        lambda: RedisCache.of(cache_settings),
+        lambda: Cache.of(cache_settings),
         SystemClock(),
     )
 
@@ -88,7 +88,7 @@ async def test_a_written_breaker_status_is_readable_and_expires(
     board.seen("table Messages", "closed")
 
     deadline = time.monotonic() + 20
-    while len(records := read_breaker_status(lambda: RedisCache.of(cache_settings), SystemClock())) < 2:
+    while len(records := read_breaker_status(lambda: Cache.of(cache_settings), SystemClock())) < 2:
         assert time.monotonic() < deadline
     assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
     client = redis.connect(cache_settings, 1)

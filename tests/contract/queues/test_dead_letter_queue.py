@@ -17,8 +17,8 @@ from headrace.core.times import SystemClock
 from headrace.features.operations.dead_letter import REDRIVEN, Filter
 from headrace.features.operations.dead_letters import DeadLetters
 from headrace.queues.dead_lane import TIMEOUT, DeadLane, ReceivedLetter
-from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.sqs import BASE64, ENCODING, SqsRetryLane, to_text
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs import BASE64, ENCODING, RetryLane, to_text
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
@@ -93,8 +93,8 @@ def dead_lane(url: str) -> DeadLane:
     return DeadLane(url, client("sqs", timeout=TIMEOUT))
 
 
-def retry_lane(url: str) -> SqsRetryLane:
-    return SqsRetryLane(url, client("sqs"))
+def retry_lane(url: str) -> RetryLane:
+    return RetryLane(url, client("sqs"))
 
 
 @pytest.fixture(params=["memory", "sqs"])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.sqs import MESSAGE_BYTES, SqsRetryLane, batches, from_text, to_text
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs import MESSAGE_BYTES, RetryLane, batches, from_text, to_text
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk
 from tests.fakes.queues import MemoryRetryLane
@@ -58,7 +58,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
         return
     request.getfixturevalue(request.param)
     with made_queue() as (sqs, url):
-        yield SqsRetryLane(url, client("sqs")), lambda: [as_handover(message) for message in receive(sqs, url)]
+        yield RetryLane(url, client("sqs")), lambda: [as_handover(message) for message in receive(sqs, url)]
 
 
 def test_a_sent_record_is_stored_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
@@ -73,7 +73,7 @@ def test_a_sent_record_is_stored_with_its_attributes(parts: tuple[RetryLane, Tak
 def test_a_record_with_a_delay_is_received_later(queue: tuple[Any, str]) -> None:
     sqs, url = queue
 
-    outcomes = SqsRetryLane(url, client("sqs")).send([RetryRecord(b"now"), RetryRecord(b"later", delay=900)])
+    outcomes = RetryLane(url, client("sqs")).send([RetryRecord(b"now"), RetryRecord(b"later", delay=900)])
 
     assert outcomes == [None, None]
 
@@ -111,7 +111,7 @@ def test_bytes_are_restored_from_their_text(body: bytes) -> None:
 
 def test_a_record_made_visible_is_received_at_once(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    lane = SqsRetryLane(url, client("sqs"))
+    lane = RetryLane(url, client("sqs"))
     lane.send([RetryRecord(str(number).encode()) for number in range(12)])
     received = receive(sqs, url)
 
@@ -122,7 +122,7 @@ def test_a_record_made_visible_is_received_at_once(queue: tuple[Any, str]) -> No
 
 def test_an_outdated_receipt_affects_no_other_record(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    lane = SqsRetryLane(url, client("sqs"))
+    lane = RetryLane(url, client("sqs"))
     lane.send([RetryRecord(b"1")])
     (message,) = receive(sqs, url)
 
@@ -148,7 +148,7 @@ class Partial:
 
 def test_a_partial_failure_is_reported_per_record(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    lane = SqsRetryLane(url, Partial(client("sqs")))
+    lane = RetryLane(url, Partial(client("sqs")))
 
     outcomes = lane.send([RetryRecord(str(number).encode()) for number in range(25)])
 
@@ -160,12 +160,12 @@ def test_a_partial_failure_is_reported_per_record(queue: tuple[Any, str]) -> Non
 def test_a_missing_queue_or_service_is_a_result_without_an_exception(
     aws: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    missing = SqsRetryLane(f"{aws}/123456789012/Nowhere", client("sqs"))
+    missing = RetryLane(f"{aws}/123456789012/Nowhere", client("sqs"))
     assert isinstance(missing.send([RetryRecord(b"1")])[0], RetryLaneUnavailable)
     assert "Unexpected" in capsys.readouterr().out
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", client("sqs"))
+    away = RetryLane("http://127.0.0.1/123456789012/RetryQueue", client("sqs"))
     assert [type(outcome) for outcome in away.send([RetryRecord(b"1"), RetryRecord(b"2")])] == [
         RetryLaneUnavailable
     ] * 2

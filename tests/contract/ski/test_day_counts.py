@@ -10,7 +10,7 @@ import pytest
 from headrace.features.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, Coverage
 from headrace.features.ski.redis import DayCounts
 from headrace.features.ski.stream import ResortDay
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.ski import MemoryDayCounts
 
@@ -27,7 +27,7 @@ def counts(request: pytest.FixtureRequest) -> DayCounts:
     node: RedisNode = request.getfixturevalue("redis_node")
     node.start()
     connect(node.settings, 1.0).flushall()
-    return DayCounts(RedisCache.of(node.settings))
+    return DayCounts(Cache.of(node.settings))
 
 
 def a_ride(number: int, skier: int = 1, lift: int = 5, minute: int = 61) -> CountedRide:

@@ -11,8 +11,7 @@ from redis.exceptions import MovedError
 
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.breaker import COOLDOWN_SECONDS
-from headrace.storage.ports import Cache
-from headrace.storage.redis import RedisCache, connect
+from headrace.storage.redis import Cache, connect
 from tests.contract.rabbit import PATIENT
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
@@ -37,7 +36,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
     node: RedisNode = request.getfixturevalue("redis_node")
     node.start()
     connect(node.settings, 1.0).flushall()
-    return Subject(RedisCache.of(node.settings), time.sleep)
+    return Subject(Cache.of(node.settings), time.sleep)
 
 
 def test_set_values_are_read_under_any_keys_in_any_slots(subject: Subject) -> None:
@@ -88,7 +87,7 @@ def test_an_unavailable_cache_is_tried_every_five_seconds_and_counted(
         connections.append(None)
         return connect(redis_node.settings, PATIENT)
 
-    cache = RedisCache(opened, monotonic=lambda: now[0])
+    cache = Cache(opened, monotonic=lambda: now[0])
     cache.set_many({"a": (b"1", 60)})
     redis_node.kill()
     for _ in range(5):
@@ -107,7 +106,7 @@ def test_an_unavailable_cache_is_tried_every_five_seconds_and_counted(
 
 def test_a_connection_that_the_cache_has_closed_is_replaced(redis_node: RedisNode) -> None:
     redis_node.start()
-    cache = RedisCache.of(redis_node.settings)
+    cache = Cache.of(redis_node.settings)
     cache.set_many({"a": (b"1", 60)})
 
     connect(redis_node.settings, PATIENT).client_kill_filter(_type="normal", skipme=True)
@@ -118,7 +117,7 @@ def test_a_connection_that_the_cache_has_closed_is_replaced(redis_node: RedisNod
 def test_after_a_refused_command_answers_belong_to_their_commands(redis_node: RedisNode) -> None:
     redis_node.start()
     now = [0.0]
-    cache = RedisCache(lambda: connect(redis_node.settings, PATIENT), monotonic=lambda: now[0])
+    cache = Cache(lambda: connect(redis_node.settings, PATIENT), monotonic=lambda: now[0])
     with pytest.raises(CacheUnavailable):
         cache.run([("SET", "a", "1"), ("INCRBY", "a", "no number"), ("GET", "a")])
     now[0] = COOLDOWN_SECONDS
@@ -156,7 +155,7 @@ def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(re
     from headrace.storage.redis import connect_cluster
 
     redis_node.start()
-    cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, PATIENT))  # type: ignore[arg-type]
+    cache = Cache(Pointing, lambda: connect_cluster(redis_node.settings, PATIENT))  # type: ignore[arg-type]
 
     cache.set_many({"a": (b"1", 60)})
     cache.set_many({"b": (b"2", 60)})

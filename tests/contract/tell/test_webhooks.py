@@ -14,7 +14,7 @@ from headrace.core.times import SECOND
 from headrace.features.tell.posts import Posts
 from headrace.features.tell.switch import Switch, SwitchState
 from headrace.features.tell.webhooks import OffRule, Webhooks
-from headrace.queues.sqs import SqsRetryLane
+from headrace.queues.sqs import RetryLane
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
 from tests.contract.http_server import OK, HttpServer
@@ -64,7 +64,7 @@ def test_what_fails_is_hidden_in_its_queue_and_what_has_ended_is_a_dead_letter(m
     posts = Posts(
         f"http://127.0.0.1:{receiver.port}", [ip_network("127.0.0.0/8")], lambda: ["a" * 64], clock := FixedClock(NOW)
     )
-    lanes = [SqsRetryLane(url, own) for url in urls]
+    lanes = [RetryLane(url, own) for url in urls]
     webhooks = Webhooks(posts, MemorySwitch(), *lanes, OffRule(20, 43200, 1800), clock)
     for id_ in ("good", "bad", "old"):
         sqs.send_message(QueueUrl=urls[0], MessageBody=json.dumps({"id": id_, "type": "t", "time": "now", "data": {}}))

@@ -18,7 +18,7 @@ from headrace.health.breaker_status import (
     read_breaker_status,
 )
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
-from headrace.storage.redis import RedisCache
+from headrace.storage.redis import Cache
 from tests.fakes.clock import FixedClock
 from tests.fakes.commands import MemoryCommands
 
@@ -126,6 +126,6 @@ def test_an_opened_breaker_is_counted_and_logged_once(
 
 def test_a_missing_cache_setting_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
-    world = BreakerStatus(ENVIRONMENT, lambda: RedisCache.of(CacheSettings.read()), SystemClock())
+    world = BreakerStatus(ENVIRONMENT, lambda: Cache.of(CacheSettings.read()), SystemClock())
 
     world.seen("broker", "open")

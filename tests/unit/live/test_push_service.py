@@ -13,7 +13,8 @@ from headrace.core.times import SECOND
 from headrace.live import copies
 from headrace.live.connections import WARNING_SECONDS, Subscription
 from headrace.live.dynamodb import CHECK_SECONDS
-from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushResult, PushService
+from headrace.live.push.api_gateway import PushResult
+from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
 from tests.worlds.push_world import PushWorld, item

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.live.push_service import Push, PushResult
+from headrace.live.push.api_gateway import Push, PushResult
 from headrace.live.turns import ACTIVE_SECONDS, BATCH_SECONDS, KEPT_ITEMS, REST, SMALL_ROOM, TURN_SECONDS
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryPusher

@@ -9,7 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import RetryRecord
-from headrace.queues.sqs import PARALLEL, SqsRetryLane
+from headrace.queues.sqs import PARALLEL, RetryLane
 
 
 class Silent:
@@ -27,7 +27,7 @@ class Silent:
 
 def test_several_batches_wait_for_a_silent_queue_at_the_same_time() -> None:
     silent = Silent()
-    lane = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", silent)
+    lane = RetryLane("http://127.0.0.1/123456789012/RetryQueue", silent)
 
     outcomes = lane.send([RetryRecord(b"1")] * 200)
 

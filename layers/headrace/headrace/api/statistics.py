@@ -17,7 +17,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.times import SystemClock
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Background
-from headrace.storage.ports import Commands
+from headrace.storage.redis import Cache
 
 KEY = "latencies"
 KEPT_SECONDS = 7 * 24 * 3600
@@ -43,7 +43,7 @@ return 1
 class RequestTimes:
     """Publishes the durations of this environment's requests, and reads the sums of all environments."""
 
-    def __init__(self, cache: Commands, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, cache: Cache, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._cache = cache
         self._sums: dict[str, tuple[int, int, int]] = {}
         """By route: the number of requests, the sum of their microseconds, and those of the longest one."""

@@ -24,7 +24,8 @@ from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.delivery.backlog_limit import BacklogLimit
 from headrace.queues import names
-from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
+from headrace.queues.ports import Outgoing, Publisher, RetryRecord
+from headrace.queues.sqs import RetryLane
 from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]

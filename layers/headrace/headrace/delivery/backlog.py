@@ -21,7 +21,7 @@ from headrace.core.times import SECOND, Clock
 from headrace.queues.names import PERSIST_PREFIX
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Background
-from headrace.storage.ports import Commands
+from headrace.storage.redis import Cache
 
 LATE_SECONDS = 1.0
 """A queue whose events wait for less is not looked at."""
@@ -41,7 +41,7 @@ class SharedWaits:
     Both methods may raise CacheUnavailable.
     """
 
-    def __init__(self, cache: Commands, clock: Clock) -> None:
+    def __init__(self, cache: Cache, clock: Clock) -> None:
         self._cache = cache
         self._clock = clock
 

@@ -26,9 +26,9 @@ from headrace.delivery import records, retry_schedule
 from headrace.delivery.backlog import BacklogReports
 from headrace.delivery.records import ATTEMPTS, UNKNOWN_STREAM, Record
 from headrace.delivery.row_writer import Failed, RowWriter
-from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.ports import RetryRecord
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
-from headrace.queues.sqs import BASE64, ENCODING, fits
+from headrace.queues.sqs import BASE64, ENCODING, RetryLane, fits
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
 
 TRY_MARGIN = 12.0

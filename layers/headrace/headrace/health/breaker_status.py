@@ -20,7 +20,7 @@ from headrace.core.times import Clock
 from headrace.runtime.breaker import CLOSED, OPEN, State
 from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import EnvironmentSettings
-from headrace.storage.ports import Commands
+from headrace.storage.redis import Cache
 
 KEY = "breakers"
 """A hash with a field for each breaker of each environment."""
@@ -33,7 +33,7 @@ FIRST_WAIT_SECONDS = 0.2
 """For the first record of an environment, which imports the cache's library. Importing it earlier would slow down every
 cold start, and only environments with a failing dependency need it."""
 
-Connect = Callable[[], Commands]
+Connect = Callable[[], Cache]
 """Makes a new connection for each call: calls are minutes apart, and a freeze would break one that is kept."""
 
 

@@ -13,7 +13,7 @@ from headrace.core.times import Clock
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 CHECKED_ROWS = 25
 """Rows that are searched for one that has not expired; a room with more rows counts as one with subscribers."""

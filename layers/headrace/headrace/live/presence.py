@@ -8,7 +8,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
 from headrace.runtime.observability import report
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 
 class LastChecks:

@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live.connections import Subscription
 from headrace.live.copies import LiveCopy, frames, parse
 from headrace.live.dynamodb import Connections
+from headrace.live.push.api_gateway import ApiGatewayPusher, Push, PushResult
 from headrace.live.signals import Signal, latest_by_room
 from headrace.live.signals import parse as parse_signal
 from headrace.live.turns import BATCH_SECONDS, Turns
@@ -47,29 +48,7 @@ SIGNAL_SECONDS = 1.0
 T = TypeVar("T")
 Subscriber = tuple[str, str]
 """A room and a connection."""
-PushResult = Literal["sent", "gone", "late", "unsent", "refused"]
-"""``gone``: the connection is closed. ``late``: not accepted in time, or throttled too often; it may have been
-delivered. ``unsent``: there was no time for it, or for its next frame. ``refused``: any other answer; the same frame
-would be refused again."""
 SLOW = ("late", "refused")
-
-
-@dataclass(frozen=True, slots=True)
-class Push:
-    """Frames for one connection, in order; each at most 128 KB."""
-
-    connection_id: str
-    frames: Sequence[bytes]
-
-
-class ConnectionPusher(Protocol):
-    """Sends frames to connections."""
-
-    def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
-        """One result per push, in order, within about ``seconds``. No connection delays another. Never raises.
-
-        A frame may be delivered twice. After a frame that failed, the connection gets no further frame of its push.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +63,7 @@ class PushService:
     """Pushes batches of live copies. Remembers which connections were late, and which missed messages."""
 
     def __init__(
-        self, connections: Connections, pusher: ConnectionPusher, clock: Callable[[], float] = time.time
+        self, connections: Connections, pusher: ApiGatewayPusher, clock: Callable[[], float] = time.time
     ) -> None:
         """``clock`` gives seconds, also of the time in which Lambda freezes the environment."""
         self._connections = connections

@@ -17,7 +17,7 @@ from headrace.core.keys import channel_stream, channel_user, room_key, sender_ta
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
 from headrace.live.dynamodb import Connections
 from headrace.runtime.observability import report
-from headrace.storage.ports import Command, Commands
+from headrace.storage.redis import Cache, Command
 
 CONNECTIONS_PER_USER = 50
 CONNECTIONS_PER_ROOM = 20
@@ -35,7 +35,7 @@ class Shares:
     If the cache loses its data or was away, users may follow more until then, and rows of ended connections expire.
     """
 
-    def __init__(self, cache: Commands, connections: Connections) -> None:
+    def __init__(self, cache: Cache, connections: Connections) -> None:
         self._cache = cache
         self._connections = connections
 

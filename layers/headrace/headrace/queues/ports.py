@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.core.errors import BrokerUnavailable, RetryLaneUnavailable
+from headrace.core.errors import BrokerUnavailable
 
 Outcome = BrokerUnavailable | None
 """``None``: confirmed by the broker as persistent and routed to a queue. Else what went wrong."""
@@ -51,19 +51,6 @@ class RetryRecord:
     body: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
     delay: int = 0
-
-
-class RetryLane(Protocol):
-    """Holds records that are to be tried again, and delivers them later."""
-
-    def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
-        """One outcome per record, in order: ``None`` when it is stored. Never raises for what the queue does."""
-
-    def postpone(self, pauses: Mapping[str, int]) -> None:
-        """Make received records visible again after these seconds (0: at once), by receipt.
-
-        Where that fails, the queue's visibility timeout applies.
-        """
 
 
 class LivePublisher(Protocol):

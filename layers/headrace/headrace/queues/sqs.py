@@ -67,8 +67,8 @@ PARALLEL = 4
 Entry = dict[str, Any]
 
 
-class SqsRetryLane:
-    """A :class:`~headrace.queues.ports.RetryLane` on the queue ``url``."""
+class RetryLane:
+    """Holds records in the queue ``url`` that are to be tried again, and delivers them later."""
 
     def __init__(self, url: str, sqs: AwsClient) -> None:
         self._url = url
@@ -76,11 +76,16 @@ class SqsRetryLane:
         self._parallel = Parallel(PARALLEL, "retry-lane")
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
+        """One outcome per record, in order: ``None`` when it is stored. Never raises for what the queue does."""
         silent: list[RetryLaneUnavailable] = []
         sent = self._parallel.map(lambda entries: self._send_batch(entries, silent), batches(records))
         return [outcome for outcomes in sent for outcome in outcomes]
 
     def postpone(self, pauses: Mapping[str, int]) -> None:
+        """Make received records visible again after these seconds (0: at once), by receipt.
+
+        Where that fails, the queue's visibility timeout applies.
+        """
         entries = [{"ReceiptHandle": receipt, "VisibilityTimeout": seconds} for receipt, seconds in pauses.items()]
         in_batches(self._client.change_message_visibility_batch, self._url, entries)
 

@@ -16,11 +16,11 @@ from headrace.runtime.settings import (
     EnvironmentSettings,
     RetryLaneSettings,
 )
-from headrace.storage.redis import RedisCache
+from headrace.storage.redis import Cache
 
 if TYPE_CHECKING:
     from headrace.health.breaker_status import BreakerStatus
-    from headrace.queues.sqs import SqsRetryLane
+    from headrace.queues.sqs import RetryLane
     from headrace.runtime.breaker import State
     from headrace.storage.dynamodb.readers import DynamoReader
 
@@ -31,13 +31,13 @@ def clock() -> Clock:
 
 
 @functools.cache
-def cache() -> RedisCache:
+def cache() -> Cache:
     return separate_cache()
 
 
-def separate_cache() -> RedisCache:
+def separate_cache() -> Cache:
     """Another client of the cache: its failures start no cool-down of :func:`cache`, and the reverse."""
-    return RedisCache.of(CacheSettings.read())
+    return Cache.of(CacheSettings.read())
 
 
 def publish_breaker(breaker: str, state: State) -> None:
@@ -76,11 +76,11 @@ def impatient(service: str) -> AwsClient:
 
 
 @functools.cache
-def retry_lane() -> SqsRetryLane:
+def retry_lane() -> RetryLane:
     # Imported here: it takes 5 ms of CPU, and few functions send records to it.
-    from headrace.queues.sqs import PARALLEL, SqsRetryLane
+    from headrace.queues.sqs import PARALLEL, RetryLane
 
-    return SqsRetryLane(RetryLaneSettings.read().retry_queue_url, client("sqs", connections=PARALLEL))
+    return RetryLane(RetryLaneSettings.read().retry_queue_url, client("sqs", connections=PARALLEL))
 
 
 @functools.cache

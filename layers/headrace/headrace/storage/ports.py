@@ -1,10 +1,10 @@
-"""Ports of the tables that take whole batches, with breakers, and of the cache."""
+"""The port of the tables that take whole batches, with breakers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
@@ -80,32 +80,3 @@ class GuardedStore:
 
 def _is_unavailable(outcomes: Sequence[Outcome]) -> bool:
     return all(isinstance(each, StoreUnavailable) and not isinstance(each, StoreThrottled) for each in outcomes)
-
-
-Command = tuple[Any, ...]
-
-
-class Cache(Protocol):
-    """Bytes by key. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
-
-    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """One value per key, in order; ``None`` where there is none."""
-
-    def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
-        """Store each value for its seconds."""
-
-    def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
-        """Store each value for its seconds, only if its key has no value. Returns which were stored, in order.
-
-        Of several concurrent callers one succeeds.
-        """
-
-
-class Commands(Protocol):
-    """Runs commands of Redis, for data structures and scripts that :class:`Cache` does not cover.
-
-    Raises :class:`~headrace.core.errors.CacheUnavailable`.
-    """
-
-    def run(self, commands: Sequence[Command]) -> list[Any]:
-        """The results of ``commands``, in order. Each is on one key; they are sent in one round trip."""

@@ -13,20 +13,21 @@ from headrace.core.urls import LOOPBACK
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings
-from headrace.storage.ports import Command
 
 if TYPE_CHECKING:
     from redis import Redis
     from redis.cluster import RedisCluster
     from redis.connection import ConnectionPool
 
+Command = tuple[Any, ...]
 CALL_SECONDS = 0.1
 """The timeout for a connection, and again for each response."""
 
 
-class RedisCache:
-    """A :class:`~headrace.storage.ports.Cache` in Redis or Valkey: one round trip per call, for any number of keys.
+class Cache:
+    """Bytes by key in Redis or Valkey, and other commands: one round trip per call, for any number of keys.
 
+    Methods may raise :class:`~headrace.core.errors.CacheUnavailable`. For 5 s after a failed call, each does at once.
     Each command of the pipeline has one key, so that keys may be in different slots of a cluster. ElastiCache
     Serverless serves a plain client from one endpoint. AWS does not confirm that for every case, so an endpoint that
     redirects (MOVED) gets a cluster client instead, which costs more per call.
@@ -45,24 +46,30 @@ class RedisCache:
         self._cooldown = Cooldown(monotonic)
 
     @classmethod
-    def of(cls, settings: CacheSettings) -> RedisCache:
+    def of(cls, settings: CacheSettings) -> Cache:
         """The cache of ``settings``. It connects, and imports the client library, on first use."""
         return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """One value per key, in order; ``None`` where there is none."""
         return self.run([("GET", key) for key in keys])
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
+        """Store each value for its seconds."""
         self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
+        """Store each value for its seconds, only if its key has no value. Returns which were stored, in order.
+
+        Of several concurrent callers one succeeds.
+        """
         answers = self.run(
             [("SET", key, value, "PX", milliseconds(seconds), "NX") for key, (value, seconds) in entries.items()]
         )
         return [answer is not None for answer in answers]
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """See :class:`~headrace.storage.ports.Commands`. For 5 s after a failed call, every call fails at once."""
+        """The results of ``commands``, in order. Each is on one key."""
         if not commands:
             return []
         if self._cooldown.is_active:

@@ -20,8 +20,8 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import newest_page
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import report
-from headrace.storage.ports import Cache
 from headrace.storage.reading import Rows
+from headrace.storage.redis import Cache
 
 ROWS = 20
 """The longest page that is served from the cache. One more item is cached, to know whether there is more."""

@@ -32,7 +32,7 @@ from headrace.core.keys import sender_tag
 from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import RateSettings
 from headrace.runtime.threads import Background
-from headrace.storage.ports import Commands
+from headrace.storage.redis import Cache
 
 EXPIRE_SECONDS = int(2 * WINDOW_SECONDS) + 1
 _RESUME = "resume"
@@ -81,7 +81,7 @@ class SharedCounts:
     closed window opens. A hash expires once its slots have left every window.
     """
 
-    def __init__(self, cache: Commands) -> None:
+    def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def exchange(self, reports: Mapping[str, Counts], slot: int) -> list[Counts]:

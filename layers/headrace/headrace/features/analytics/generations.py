@@ -15,7 +15,7 @@ from headrace.core import times
 from headrace.core.collections import slices
 from headrace.core.times import Clock
 from headrace.features.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, TEN_SECONDS, Slot
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 SLOT_GROUPS = 16
 """Groups of slots. The keys of a group are in one hash slot of a cluster, so on one node, and are lost together."""

@@ -20,7 +20,7 @@ from headrace.features.analytics.generations import (
 from headrace.features.analytics.time_slots import LENGTHS, STEPS, TEN_SECONDS, Slot, start_of
 from headrace.runtime.observability import report
 from headrace.services.shared import cache, clock
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 MARKED_SECONDS = SETTLE_SECONDS + 2 * SKEW_SECONDS
 """A read that began before the mark may miss the row for the settling time."""

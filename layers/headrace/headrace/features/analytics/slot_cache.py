@@ -25,7 +25,7 @@ from headrace.features.analytics.generations import (
 from headrace.features.analytics.requests import WindowRequest
 from headrace.features.analytics.time_slots import Slot
 from headrace.runtime.observability import report
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 STORE_BYTES = 1_000_000
 MEMORY_BYTES = 16_000_000

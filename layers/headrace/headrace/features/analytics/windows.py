@@ -23,7 +23,7 @@ from headrace.features.analytics.responses import active_users_body, window_body
 from headrace.features.analytics.scanner import Scanner
 from headrace.features.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.features.analytics.time_slots import DAY, MINUTE, Span, pieces
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 MARGIN_SECONDS = 4.0
 """Reading stops so many seconds before the end of an invocation, to store what was read, and to answer."""

@@ -22,7 +22,8 @@ from headrace.services.hints import subscriber_hints
 from headrace.services.live import live_publisher
 from headrace.services.messages import room_log
 from headrace.services.shared import cache, clock
-from headrace.storage.ports import Cache, Failure
+from headrace.storage.ports import Failure
+from headrace.storage.redis import Cache
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.redis import RoomLog
 

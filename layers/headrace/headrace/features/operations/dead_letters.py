@@ -17,7 +17,7 @@ from headrace.core.stream import EventScreen, TableSettings
 from headrace.core.times import Clock
 from headrace.features.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
 from headrace.queues.dead_lane import RECEIVE_LIMIT, DeadLane, ReceivedLetter
-from headrace.queues.ports import RetryLane
+from headrace.queues.sqs import RetryLane
 from headrace.runtime.observability import Meter, report
 
 SCAN_SECONDS = 4.0

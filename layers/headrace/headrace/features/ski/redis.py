@@ -13,7 +13,7 @@ from typing import Any
 from headrace.core.collections import slices
 from headrace.features.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
 from headrace.features.ski.stream import ResortDay, day_counts
-from headrace.storage.ports import Commands
+from headrace.storage.redis import Cache
 
 RIDES_PER_SCRIPT = 500
 _HOUR_FIELDS = [f"h{hour}" for hour in range(HOURS)]
@@ -87,7 +87,7 @@ class DayCounts:
     Times are in epoch milliseconds. Every method may raise CacheUnavailable.
     """
 
-    def __init__(self, cache: Commands) -> None:
+    def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:

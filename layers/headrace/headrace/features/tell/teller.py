@@ -21,8 +21,8 @@ from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Tell
 from headrace.features.tell.targets import AT_ONCE, BYTES, TIMEOUT, Announcement, Target, target_of
 from headrace.features.tell.told import tells
-from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.sqs import SqsRetryLane
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs import RetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.setting_forms import Names, Settings
@@ -200,5 +200,5 @@ def teller() -> Teller:
     for name, tell in tells().items():
         by_keys.setdefault(frozenset((streams[name].partition_key, streams[name].sort_key)), []).append((name, tell))
     target = target_of(settings.tell_target, lambda service: client(service, timeout=TIMEOUT))
-    untold = SqsRetryLane(settings.untold_queue_url, client("sqs"))
+    untold = RetryLane(settings.untold_queue_url, client("sqs"))
     return Teller(target, by_keys, settings.tell_types, ObserveSettings.read().powertools_service_name, untold)

@@ -24,8 +24,8 @@ from headrace.core.json import encode_ascii
 from headrace.core.times import SECOND, Clock
 from headrace.features.tell.posts import Answer, Posts, Webhook
 from headrace.features.tell.switch import Switch, SwitchState
-from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.sqs import SqsRetryLane
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs import RetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter, correlate_batch, report
 from headrace.runtime.setting_forms import KeyArn, Networks, Settings, TableName
@@ -199,8 +199,8 @@ def webhooks() -> Webhooks:
     return Webhooks(
         Posts(url, settings.webhook_addresses, lambda: secrets().versions(arn), clock()),
         Switch(dynamodb(), settings.webhooks_table, url),
-        SqsRetryLane(settings.webhook_queue_url, sqs),
-        SqsRetryLane(settings.webhook_dead_letter_queue_url, sqs),
+        RetryLane(settings.webhook_queue_url, sqs),
+        RetryLane(settings.webhook_dead_letter_queue_url, sqs),
         OffRule(settings.webhook_failures, settings.webhook_failing_seconds, settings.webhook_off_pause_seconds),
         clock(),
     )

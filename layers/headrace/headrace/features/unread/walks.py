@@ -15,7 +15,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.json import encode
 from headrace.core.keys import sender_tag
 from headrace.runtime.observability import report
-from headrace.storage.ports import Cache
+from headrace.storage.redis import Cache
 
 WALK_SECONDS = 120.0
 """How long an order is remembered. A later page reads all rooms again, and continues at its place."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
+from typing import Literal
 from urllib.parse import quote
 
 from botocore.credentials import Credentials
 
 from headrace.core.times import Clock
 from headrace.live.push.connection_pool import ConnectionPool
-from headrace.live.push_service import Push, PushResult
 from headrace.runtime.aws import REMEMBERED, Signer
 from headrace.runtime.observability import report_refusal
 
@@ -21,6 +22,18 @@ FIRST_PAUSE = 0.05
 """Seconds, doubled with every try: 4 tries take at most about half a second."""
 GONE = 410
 AGAIN = frozenset({429, 500, 502, 503, 504})
+PushResult = Literal["sent", "gone", "late", "unsent", "refused"]
+"""``gone``: the connection is closed. ``late``: not accepted in time, or throttled too often; it may have been
+delivered. ``unsent``: there was no time for it, or for its next frame. ``refused``: any other answer; the same frame
+would be refused again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Frames for one connection, in order; each at most 128 KB."""
+
+    connection_id: str
+    frames: Sequence[bytes]
 
 
 def signer_of_posts(url: str, region: str, credentials: Credentials, clock: Clock) -> Signer:
@@ -29,13 +42,17 @@ def signer_of_posts(url: str, region: str, credentials: Credentials, clock: Cloc
 
 
 class ApiGatewayPusher:
-    """A :class:`~headrace.live.push_service.ConnectionPusher` on API Gateway. Not thread-safe."""
+    """Sends frames to connections of an API. Not thread-safe."""
 
     def __init__(self, signer: Signer, connections: ConnectionPool) -> None:
         self._signer = signer
         self._connections = connections
 
     def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
+        """One result per push, in order, within about ``seconds``. No connection delays another. Never raises.
+
+        A frame may be delivered twice. After a frame that failed, the connection gets no further frame of its push.
+        """
         # Most frames go to many connections, so each is hashed once.
         hashes = {id(frame): sha256(frame).hexdigest() for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]

@@ -22,8 +22,9 @@ from headrace.core import times
 from headrace.core.envelope import correlation_attribute, decode
 from headrace.core.errors import BrokerUnavailable, Lane, PoisonRecord
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, PERSIST_PREFIX, Groups, persist_queue, persist_queues
-from headrace.queues.ports import RetryLane, RetryRecord
+from headrace.queues.ports import RetryRecord
 from headrace.queues.rabbitmq.endpoints import blocking_connection
+from headrace.queues.sqs import RetryLane
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
 

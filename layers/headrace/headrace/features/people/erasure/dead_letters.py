@@ -10,8 +10,8 @@ from headrace.core.errors import PoisonRecord
 from headrace.core.people import FindErased, Progress, Target
 from headrace.core.stream import Stream
 from headrace.queues.dead_lane import DeadLane, ReceivedLetter
-from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.sqs import ENCODING, from_text
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs import ENCODING, RetryLane, from_text
 
 HOLD = 900
 """Seconds for which a letter is hidden while others are read: as long as a slice may take."""

@@ -14,7 +14,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.keys import channel_user, newest_page, room_key
 from headrace.live.hints import live_marker
 from headrace.runtime.breaker import Cooldown
-from headrace.storage.ports import Command, Commands
+from headrace.storage.redis import Cache, Command
 from headrace.streams.chat.messages.positions import new_tag
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, Since
 
@@ -63,7 +63,7 @@ return {newest, after and string.sub(log, after) or false}
 class RoomLog:
     """The logs of rooms. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: Cache) -> None:
         self._commands = commands
         self._cooldown = Cooldown()
 
