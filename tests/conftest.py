@@ -45,6 +45,7 @@ LONG = (
     "api/test_generated.py",
     "e2e/test_lifecycle.py",
     "e2e/test_webhooks.py",
+    "e2e/test_rate_limit.py",
 )
 LONG += ("e2e/test_docs_snippets.py", "e2e/test_console.py", "e2e/")
 LONG += ("contract/localstage/", "contract/loadtest/", "contract/queues/")
