@@ -91,7 +91,7 @@ class Session:
 
     def _say_why(self, senders_wait: str) -> None:
         if self.run is not None:
-            phase, accepted = self.run.phase, self.run.work.sent().accepted
+            phase, accepted = self.run.phase, self.run.work.sent()["accepted"]
             say(f"{phase.name}: {accepted:,} {phase.events} accepted; {senders_wait}")
 
     def _begin(self) -> None:

@@ -6,7 +6,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -57,15 +56,12 @@ class Campaign:
     name: int
     clicks: tuple[Click, ...]
 
-    @cached_property
-    def by_ad(self) -> dict[str, list[Click]]:
-        """The clicks on each ad, newest first."""
-        return _grouped((each.ad, each) for each in self.clicks)
-
-    @cached_property
-    def by_user(self) -> dict[str, list[Click]]:
-        """The clicks of each user, newest first."""
-        return _grouped((each.user, each) for each in self.clicks)
+    def by(self, field: str) -> dict[str, list[Click]]:
+        """The clicks by their ``ad`` or ``user``, newest first."""
+        found: dict[str, list[Click]] = defaultdict(list)
+        for click in sorted(self.clicks, reverse=True):
+            found[getattr(click, field)].append(click)
+        return found
 
     @property
     def window(self) -> tuple[int, int]:
@@ -82,8 +78,8 @@ class Campaign:
 
     def top(self) -> list[tuple[str, int]]:
         """The ads by number of clicks, most first, then by id."""
-        counts = [(ad, len(clicks)) for ad, clicks in self.by_ad.items()]
-        return sorted(counts, key=lambda each: (-each[1], each[0]))
+        clicked = Counter(each.ad for each in self.clicks)
+        return sorted(clicked.items(), key=lambda each: (-each[1], each[0]))
 
 
 def click_of(name: int, number: int, at: int, chance: random.Random) -> Click:
@@ -108,10 +104,3 @@ def post_clicks(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, 
         return "/clicks/batch", {"events": events}
     body = {name: value for name, value in events[0].items() if name != "adId"}
     return f"/ads/{quote(events[0]['adId'], safe='')}/clicks", body
-
-
-def _grouped(pairs: Iterable[tuple[str, Click]]) -> dict[str, list[Click]]:
-    found: dict[str, list[Click]] = defaultdict(list)
-    for key, click in pairs:
-        found[key].append(click)
-    return {key: sorted(clicks, reverse=True) for key, clicks in found.items()}

@@ -11,12 +11,8 @@ from urllib.parse import quote
 from headrace.core import times
 from loadtest.ads.clicks import Campaign, Click, counts
 from loadtest.checker.findings import Findings, settled
-from loadtest.sending.queries import Queries
+from loadtest.sending.queries import MOST, SAMPLED, Queries
 from localstage.client.http_api import HttpApi
-
-CLIENTS = 8
-SAMPLED_USERS = 300
-MOST_ADS = "10000"
 
 
 class AdsQueries(Queries):
@@ -27,21 +23,22 @@ class AdsQueries(Queries):
         self._campaign = campaign
         start, end = campaign.window
         self._window = {"from": times.iso(start), "to": times.iso(end)}
-        users = sorted(campaign.by_user)
-        self._users = random.Random(campaign.name).sample(users, min(SAMPLED_USERS, len(users)))
+        self._by_ad, self._by_user = campaign.by("ad"), campaign.by("user")
+        users = sorted(self._by_user)
+        self._users = random.Random(campaign.name).sample(users, min(SAMPLED, len(users)))
 
     def run_counts(self) -> Findings:
         """Run the queries about counts, whose answers have what was stored 10 s before."""
         queries = [self._top]
-        queries += [partial(self._counts, ad, clicks) for ad, clicks in self._campaign.by_ad.items()]
-        self._ask(queries, CLIENTS)
+        queries += [partial(self._counts, ad, clicks) for ad, clicks in self._by_ad.items()]
+        self._ask(queries)
         return self.findings
 
     def run_histories(self) -> Findings:
         """Read the histories of ads and users, which finds lost and unexpected clicks."""
-        queries = [partial(self._ad, ad, clicks) for ad, clicks in self._campaign.by_ad.items()]
+        queries = [partial(self._ad, ad, clicks) for ad, clicks in self._by_ad.items()]
         queries += [partial(self._user, user) for user in self._users]
-        self._ask(queries, CLIENTS)
+        self._ask(queries)
         return self.findings
 
     def _ad(self, ad: str, clicks: Sequence[Click]) -> None:
@@ -59,7 +56,7 @@ class AdsQueries(Queries):
         self.findings.check("counts per step", ad, settled(ask, expected, self._patience), expected)
 
     def _user(self, user: str) -> None:
-        expected = [each.item() for each in self._campaign.by_user[user]]
+        expected = [each.item() for each in self._by_user[user]]
         self.findings.check("history of a user", user, self._items(f"/users/{quote(user, safe='')}/clicks"), expected)
 
     def _top(self) -> None:
@@ -69,6 +66,6 @@ class AdsQueries(Queries):
 
     def _top_ads(self) -> list[tuple[str, int]]:
         """The ads of this campaign; other ads may be clicked at the same time."""
-        answer = self._api.get("/ads/top", {**self._window, "top": MOST_ADS})
+        answer = self._api.get("/ads/top", {**self._window, "top": MOST})
         listed = [(each["adId"], each["clicks"]) for each in answer["topAds"]]
-        return [each for each in listed if each[0] in self._campaign.by_ad]
+        return [each for each in listed if each[0] in self._by_ad]

@@ -59,10 +59,17 @@ class SendCounts:
         self.lanes: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.retries: Counter[str] = Counter()
+        self.reconnections = 0
 
     def retried(self, reason: str, events: int) -> None:
         """Record that so many events are sent again."""
         self.retries[reason] += events
+
+    def counts(self, attempted: int, accepted: int, refused: int) -> dict[str, Any]:
+        """All counts of events: some were ``refused`` permanently, and the rest got no answer."""
+        events = {"attempted": attempted, "accepted": accepted, "refused": refused}
+        kinds = {"lanes": dict(self.lanes), "errors": dict(self.errors), "retries": dict(self.retries)}
+        return {**events, **kinds, "reconnections": self.reconnections}
 
 
 class Checker(SendCounts):
@@ -79,7 +86,6 @@ class Checker(SendCounts):
         self._on_accepted = on_accepted
         self._left_out = left_out
         self.ids_left_out: defaultdict[str, set[str]] = defaultdict(set)
-        self.reconnections = 0
         self._lock = threading.Lock()
         self._known: dict[tuple[Any, Any, Any], _Known] = {}
         self._faults: Counter[str] = Counter()

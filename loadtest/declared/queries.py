@@ -13,12 +13,8 @@ from pydantic.alias_generators import to_camel
 from headrace.features.declared.stream import ID_FIELD, USER
 from loadtest.checker.findings import Findings, settled
 from loadtest.declared.events import Made, Totals
-from loadtest.sending.queries import Queries
+from loadtest.sending.queries import MOST, SAMPLED, Queries
 from localstage.client.http_api import HttpApi
-
-CLIENTS = 8
-SAMPLED_USERS = 300
-MOST = "10000"
 
 
 class DeclaredQueries(Queries):
@@ -36,15 +32,15 @@ class DeclaredQueries(Queries):
         asked = [(self._key, self._by_key), *([(USER, self._by_user)] if self._by_user else [])]
         questions = [partial(self._top, by, mine) for by, mine in asked]
         questions += [partial(self._counts, *each) for each in self._by_key.items()]
-        self._ask(questions, CLIENTS)
+        self._ask(questions)
         return self.findings
 
     def run_histories(self) -> Findings:
         """Read the pages of keys, of users and of all, which finds lost and unexpected events."""
         users = sorted(self._by_user)
-        sample = random.Random(len(users)).sample(users, min(SAMPLED_USERS, len(users)))
+        sample = random.Random(len(users)).sample(users, min(SAMPLED, len(users)))
         questions = [partial(self._of_key, *each) for each in self._by_key.items()]
-        self._ask([self._of_all, *questions, *(partial(self._of_user, user) for user in sample)], CLIENTS)
+        self._ask([self._of_all, *questions, *(partial(self._of_user, user) for user in sample)])
         return self.findings
 
     def _of_key(self, key: str, events: Sequence[Made]) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from headrace.core import times
 from loadtest.ads.clicks import USERS, Campaign, Click, ad_of, click_of, post_clicks, user_of
-from loadtest.ads.queries import CLIENTS, AdsQueries
+from loadtest.ads.queries import AdsQueries
 from loadtest.client.credentials import Sender
 from loadtest.runs.posted_work import PostedWork
 from localstage.client.http_api import HttpApi
@@ -18,7 +18,6 @@ class AdsWork(PostedWork[Click]):
     """One worker's clicks: its own campaign of ads and users."""
 
     user = "load-ads"
-    clients = CLIENTS
     request = staticmethod(post_clicks)
 
     def _prepare(self) -> None:

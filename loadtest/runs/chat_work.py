@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 from loadtest.chat.analytics_check import check_analytics
 from loadtest.chat.chat_generator import TEXTS
@@ -19,7 +20,7 @@ from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.work import OPERATOR, Sent, Work
+from loadtest.runs.work import OPERATOR, Work
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
@@ -110,11 +111,10 @@ class ChatWork(Work):
         """A user who sent lately, to ask for."""
         return random.choice(self._recent or ["user-1"])
 
-    def sent(self) -> Sent:
+    def sent(self) -> dict[str, Any]:
         """What was sent so far."""
-        checker, verdict = self.checker, self.checker.verdict()
-        counts = dict(checker.lanes), dict(checker.errors), dict(checker.retries)
-        return Sent(verdict.attempted, verdict.accepted, verdict.refused, *counts, checker.reconnections)
+        verdict = self.checker.verdict()
+        return self.checker.counts(verdict.attempted, verdict.accepted, verdict.refused)
 
     def read_back(self) -> Findings:
         """Wait until every accepted message is readable, and read all rooms."""

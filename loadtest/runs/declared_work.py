@@ -11,7 +11,7 @@ from urllib.parse import quote
 from loadtest.client.chat_events import after
 from loadtest.client.credentials import Sender
 from loadtest.declared.events import Made, Maker, Totals, declaration_of
-from loadtest.declared.queries import CLIENTS, DeclaredQueries
+from loadtest.declared.queries import DeclaredQueries
 from loadtest.runs.posted_work import PostedWork
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
@@ -21,7 +21,6 @@ class DeclaredWork(PostedWork[Made]):
     """One worker's events of the phase's stream: its own keys and users."""
 
     user = "load-declared"
-    clients = CLIENTS
 
     def _prepare(self) -> None:
         self._stream = declaration_of(self.phase.stream)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from dataclasses import asdict
 from typing import Any
 
+from loadtest.checker.checker import SendCounts
 from loadtest.checker.findings import Findings
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
@@ -17,7 +17,6 @@ from loadtest.runs.declared_work import DeclaredWork
 from loadtest.runs.place import Place
 from loadtest.runs.request_log import RequestLog
 from loadtest.runs.ski_work import SkiWork
-from loadtest.runs.work import Sent
 from loadtest.sending.arrivals import Arrival, Arrivals
 from loadtest.shapes.shape import Load, Phase
 from localstage.client.errors import ClientError
@@ -161,14 +160,14 @@ class PhaseRun:
 def failed_part(place: Place, sentence: str) -> dict[str, Any]:
     """The result of a worker that could not begin."""
     numbers = dict.fromkeys(("users", "began", "unsent", "seconds", "readable_after"), 0)
-    nothing = _part(place, Measurements(), Sent(0, 0, 0, {}, {}, {}))
+    nothing = _part(place, Measurements(), SendCounts().counts(0, 0, 0))
     return nothing | numbers | {"found": None, "problems": [sentence], "interrupted": False}
 
 
-def _part(place: Place, measurements: Measurements, sent: Sent) -> dict[str, Any]:
+def _part(place: Place, measurements: Measurements, sent: dict[str, Any]) -> dict[str, Any]:
     return {
         "phase": place.number,
         "worker": place.worker,
         "measurements": measurements.message(),
-        "sent": asdict(sent),
+        "sent": sent,
     }

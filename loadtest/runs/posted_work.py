@@ -15,9 +15,9 @@ from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.work import OPERATOR, Sent, Work
+from loadtest.runs.work import OPERATOR, Work
 from loadtest.sending.delivery import CountedEvents, SentEvent
-from loadtest.sending.queries import PATIENCE, Queries
+from loadtest.sending.queries import CLIENTS, PATIENCE, Queries
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import HttpError
@@ -33,8 +33,6 @@ class PostedWork(Work, CountedEvents[Event], ABC):
     """One worker's events of a phase. ``before`` is the phase before, if any."""
 
     user: ClassVar[str]
-    clients: ClassVar[int]
-    """The connections that ask questions."""
 
     def __init__(self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: Any) -> None:
         CountedEvents.__init__(self, self._measure)
@@ -77,16 +75,15 @@ class PostedWork(Work, CountedEvents[Event], ABC):
         """
         return Sender(self.user, True, self._target.token_for(self.user, "events:write"))
 
-    def sent(self) -> Sent:
+    def sent(self) -> dict[str, Any]:
         """What was sent so far."""
-        counts = dict(self.lanes), dict(self.errors), dict(self.retries)
-        return Sent(self.attempts, len(self.all_accepted), self.refusals, *counts)
+        return self.counts(self.attempts, len(self.all_accepted), self.refusals)
 
     def read_back(self) -> Findings:
         """Ask every question about the accepted events."""
         if not self.all_accepted:
             return Findings(at=time.monotonic())
-        with closing(self._target.http(self.user, SCOPE, connections=self.clients, timeout=30.0)) as api:
+        with closing(self._target.http(self.user, SCOPE, connections=CLIENTS, timeout=30.0)) as api:
             left = self.all_accepted[-NEWEST:]
 
             def unreadable() -> int:

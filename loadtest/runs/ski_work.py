@@ -10,7 +10,7 @@ from loadtest.client.credentials import Sender
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
 from loadtest.shapes.shape import Load
-from loadtest.ski.queries import CLIENTS, SkiQueries
+from loadtest.ski.queries import SkiQueries
 from loadtest.ski.rides import SEASON, Ride, Season, make_season, post_rides
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
@@ -20,7 +20,6 @@ class SkiWork(PostedWork[Ride]):
     """One worker's rides: its own season of resorts and skiers."""
 
     user = "load-ski"
-    clients = CLIENTS
     request = staticmethod(post_rides)
 
     def _prepare(self) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from loadtest.checker.durability_probe import DurabilityProbe, LookFor
@@ -16,19 +15,6 @@ from localstage.client.http_api import HttpApi
 
 OPERATOR = "loadtest-lanes"
 """The user who asks for the depths of the lanes."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What was sent so far. Counts are of events; ``refused`` permanently, the rest got no answer."""
-
-    attempted: int
-    accepted: int
-    refused: int
-    lanes: Mapping[str, int]
-    errors: Mapping[str, int]
-    retries: Mapping[str, int]
-    reconnections: int = 0
 
 
 class Work:

@@ -12,6 +12,12 @@ from loadtest.checker.findings import Findings
 from localstage.client.http_api import HttpApi
 
 Item = Mapping[str, Any]
+CLIENTS = 8
+"""Questions that are asked at once."""
+SAMPLED = 300
+"""Users or skiers for whom every question is asked."""
+MOST = "10000"
+"""The most values that a question about the top ones may ask for."""
 PATIENCE = 60.0
 """Seconds until a count must be right: answers contain what was stored 10 or 20 s before."""
 
@@ -35,7 +41,7 @@ class Queries(ABC):
     def run_histories(self) -> Findings:
         """Ask the questions that find lost and unexpected events."""
 
-    def _ask(self, questions: Sequence[Callable[[], None]], clients: int) -> None:
+    def _ask(self, questions: Sequence[Callable[[], None]], clients: int = CLIENTS) -> None:
         with ThreadPoolExecutor(clients) as pool:
             list(pool.map(lambda ask: ask(), questions))
 

@@ -9,18 +9,18 @@ from functools import partial
 from typing import Any
 
 from loadtest.checker.findings import Findings, settled
-from loadtest.sending.queries import Queries
+from loadtest.sending.queries import SAMPLED, Queries
 from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
 from localstage.client.http_api import HttpApi
 
-CLIENTS = 16
-SAMPLED_SKIERS = 300
-"""Skiers for whom every query runs. For all others only the lifts of every day are compared."""
 SAMPLED_LIFTS = 5
 
 
 class SkiQueries(Queries):
-    """Queries ``season``, whose rides were all accepted. Lost and unexpected rides are found per skier."""
+    """Queries ``season``, whose rides were all accepted. Lost and unexpected rides are found per skier.
+
+    Of skiers who are not in the sample, only the lifts of every day are compared.
+    """
 
     def __init__(self, api: HttpApi, season: Season, **options: Any) -> None:
         super().__init__(api, **options)
@@ -28,7 +28,7 @@ class SkiQueries(Queries):
         self._days = season.by_day()
         self._skiers = season.by_skier()
         chance = random.Random(season.name)
-        self._sample = set(chance.sample(sorted(self._skiers), min(SAMPLED_SKIERS, len(self._skiers))))
+        self._sample = set(chance.sample(sorted(self._skiers), min(SAMPLED, len(self._skiers))))
 
     def run_counts(self) -> Findings:
         """Run the queries about resorts and their days, whose answers have what was stored 20 s before."""
@@ -38,12 +38,12 @@ class SkiQueries(Queries):
         # Two days at a time: the first query of a day reads the whole day from the table.
         self._ask([partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
         self._ask([partial(self._all_resorts, day) for day in sorted({day for _, day in self._days})], 1)
-        self._ask([partial(self._resort, resort) for resort in self._season.resorts], CLIENTS)
+        self._ask([partial(self._resort, resort) for resort in self._season.resorts])
         return self.findings
 
     def run_histories(self) -> Findings:
         """Run the queries about skiers, which find lost and unexpected rides."""
-        self._ask([partial(self._skier, skier, rides) for skier, rides in self._skiers.items()], CLIENTS)
+        self._ask([partial(self._skier, skier, rides) for skier, rides in self._skiers.items()])
         return self.findings
 
     def _resort(self, resort: int) -> None:

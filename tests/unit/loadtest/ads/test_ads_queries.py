@@ -25,13 +25,14 @@ class Stage:
 
     def __init__(self, clicks: Sequence[Click]) -> None:
         self._campaign = Campaign(7, tuple(clicks))
+        self._by_ad, self._by_user = self._campaign.by("ad"), self._campaign.by("user")
         self._others = [("ad-of-somebody", 10**6)]
 
     def walk(self, path: str) -> Iterator[list[dict[str, Any]]]:
         if match := re.fullmatch("/ads/(.+)/clicks", path):
-            clicks = self._campaign.by_ad.get(match[1], [])
+            clicks = self._by_ad.get(match[1], [])
         else:
-            clicks = self._campaign.by_user.get(path.split("/")[2], [])
+            clicks = self._by_user.get(path.split("/")[2], [])
         for first in range(0, len(clicks), PAGE):
             yield [{"key": "k", **each.item()} for each in clicks[first : first + PAGE]]
 
@@ -39,7 +40,7 @@ class Stage:
         assert (query["from"], query["to"]) == tuple(map(times.iso, CAMPAIGN.window))
         if path == "/ads/top":
             return {"topAds": [{"adId": ad, "clicks": count} for ad, count in self._others + self._campaign.top()]}
-        clicks = self._campaign.by_ad.get(path.split("/")[2], [])
+        clicks = self._by_ad.get(path.split("/")[2], [])
         return {**counts(clicks), "points": CAMPAIGN.steps(clicks)}
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from loadtest.checker.checker import SendCounts
 from loadtest.checker.findings import FAULTS, Findings
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.outcome import Outcome
 from loadtest.runs.phase_run import failed_part
 from loadtest.runs.place import Place
 from loadtest.runs.result import RunResult
-from loadtest.runs.work import Sent
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Limit, Shape
 
@@ -26,7 +26,7 @@ def part(worker: int = 0, *, events: int = 10, **changes: Any) -> dict[str, Any]
     """A worker's result: everything was accepted in the main lane and read back, 20 ms after it was sent."""
     measurements = Measurements()
     measurements.record("ack", changes.pop("ack", 0.02), events)
-    sent = asdict(Sent(events, events, 0, {"main": events}, {}, {})) | changes.pop("sent", {})
+    sent = SendCounts().counts(events, events, 0) | {"lanes": {"main": events}} | changes.pop("sent", {})
     found = Findings(events).counts() | changes.pop("found", {})
     made = failed_part(Place("r", 0, True, worker), "") | {"problems": [], "seconds": 1.0, "users": 4}
     made |= {"measurements": measurements.message(), "sent": sent, "found": found, "readable_after": 2.0}
