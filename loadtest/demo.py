@@ -59,11 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     with stage(echo, named) as (target, process):
-        result = replay.replay(plan, target, console, arguments.retry_timeout, arguments.nicks or "")
-        print(f"\n{result.lines()}", flush=True)
+        code, lines = replay.replay(plan, target, console, arguments.retry_timeout, arguments.nicks or "")
+        print(f"\n{lines}", flush=True)
         if arguments.stay and process is not None:
             _stay(process)
-    return result.exit_code
+    return code
 
 
 def _stay(process: StageProcess) -> None:

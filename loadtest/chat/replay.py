@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -33,29 +32,6 @@ from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 PAGE = 24
-
-
-@dataclass(frozen=True)
-class ReplayResult:
-    """The result of a replay. ``problems`` has a sentence for each stream that was not sent completely.
-
-    ``memberships`` is the line about what the nicks of IRC logs can read; ``rights_kept`` tells if it is right.
-    """
-
-    verdict: Verdict
-    last_line: str
-    problems: tuple[str, ...]
-    memberships: str = ""
-    rights_kept: bool = True
-
-    @property
-    def exit_code(self) -> int:
-        """0 only if everything was accepted and stored."""
-        return 0 if self.verdict.whole and self.rights_kept and not self.problems else 1
-
-    def lines(self) -> str:
-        """The last lines: memberships, if there are any, and the checker's line."""
-        return "\n".join(line for line in (self.memberships, self.last_line) if line)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,8 +62,10 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
     return plan_logs(logs, arguments.messages)
 
 
-def replay(plan: Plan, stage: Target, console: Console, retry_timeout: float, nicks: str = "") -> ReplayResult:
-    """Import, send, read back, and print everything except the last lines, which the caller prints.
+def replay(plan: Plan, stage: Target, console: Console, retry_timeout: float, nicks: str = "") -> tuple[int, str]:
+    """Import, send, read back, and print all but the last lines: those about memberships, if any, and of the checker.
+
+    Returns the exit code, which is 0 only if everything was accepted and stored, and these lines.
 
     ``retry_timeout`` is that of :func:`send`. ``nicks``: how many nicks of IRC logs read back; see :func:`choose`.
 
@@ -138,11 +116,9 @@ def replay(plan: Plan, stage: Target, console: Console, retry_timeout: float, ni
         console.print(problem, markup=False, style="red", soft_wrap=True)
     _show_page(plan, reader, console)
     reader.close()
-    last_line = verdict.line(Latency.of(acks), Latency.of(durable))
-    if not plan.channels:
-        return ReplayResult(verdict, last_line, tuple(problems))
-    memberships, rights_kept = read_as_nicks(plan, choice, stage, console)
-    return ReplayResult(verdict, last_line, tuple(problems), memberships, rights_kept)
+    memberships, is_right = read_as_nicks(plan, choice, stage, console) if plan.channels else ("", True)
+    lines = [*filter(None, [memberships]), verdict.line(Latency.of(acks), Latency.of(durable))]
+    return (0 if verdict.whole and is_right and not problems else 1), "\n".join(lines)
 
 
 def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:
