@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadtest.measured.histogram import Histogram
 
 
 class Measurements:
-    """Latencies and counts by name. ``clock`` is in seconds. For the greenlets of one process: nothing is locked."""
+    """Latencies and counts by name. For the greenlets of one process: nothing is locked."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._started = clock()
+    def __init__(self) -> None:
+        self._started = time.monotonic()
         self._second = 0
         self._latencies: defaultdict[str, Histogram] = defaultdict(Histogram)
         self._counts: Counter[str] = Counter()
@@ -23,7 +22,7 @@ class Measurements:
 
     def start(self) -> None:
         """Let the first second begin now."""
-        self._started = self._clock()
+        self._started = time.monotonic()
 
     def record(self, name: str, seconds: float, count: int = 1) -> None:
         """Record ``count`` latencies of ``seconds``."""
@@ -41,7 +40,7 @@ class Measurements:
         return self._seconds
 
     def _turn(self) -> None:
-        second = int(self._clock() - self._started)
+        second = int(time.monotonic() - self._started)
         if second != self._second:
             self._close()
             self._second = second
