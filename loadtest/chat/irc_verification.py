@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ PAGE = 200
 REQUESTS = 6_000
 """Default limit of requests: about two minutes on two cores."""
 PATIENCE = 30.0
+"""Seconds in which joins and leaves may still be stored, after all messages are."""
 EXAMPLES = 5
 CHANGES = ("JOIN", "LEAVE")
 
@@ -78,8 +78,7 @@ class Verification:
     def __post_init__(self) -> None:
         self._api = self.target.reader()
         self._expected: dict[str, frozenset[PresenceKey]] = {}
-        self._until: float | None = None
-        self._lock = threading.Lock()
+        self._until = time.monotonic() + PATIENCE
 
     def run(self, nicks: Iterable[tuple[Channel, str]], advance: Callable[[int], object]) -> None:
         """Read as each of ``nicks``.
@@ -102,16 +101,10 @@ class Verification:
         """What is wrong with the items that ``nick`` reads. Missing items may be stored a little later."""
         api = self._api.with_token(self.target.token_for(nick, "chat:read"))
         while problem := self._compare(channel, nick, _read(api, channel)):
-            if not problem.startswith("misses") or not self._may_wait():
+            if not problem.startswith("misses") or time.monotonic() >= self._until:
                 return problem
             time.sleep(1)
         return ""
-
-    def _may_wait(self) -> bool:
-        with self._lock:
-            if self._until is None:
-                self._until = time.monotonic() + PATIENCE
-            return time.monotonic() < self._until
 
     def _compare(self, channel: Channel, nick: str, items: Sequence[dict[str, Any]]) -> str:
         places = [(str(item["timestamp"]), str(item["messageId"])) for item in items]
