@@ -13,10 +13,10 @@ from itertools import groupby
 
 from faults.harness.harness import FOLDER, PICTURES, Harness
 from faults.harness.ledger import Row
-from faults.harness.stage_template import ROOT
 from faults.scenarios import SCENARIOS, stage_of
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
+from localstage.client.running_stage import ROOT
 from localstage.core.errors import StageError
 from localstage.services.services import BROKER_NODES
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from statistics import quantiles
 
 from faults.harness.harness import Harness
-from faults.harness.stage_template import ROOT
 from faults.proxies.proxy_faults import slower_writes
 from loadtest import load
 from loadtest.client.command import Parser, count, exit_code_of, positive
@@ -27,6 +26,7 @@ from loadtest.report.document import newest, read
 from loadtest.report.plots import picture
 from loadtest.shapes.options import RESULTS
 from localstage.client.function_logs import metrics
+from localstage.client.running_stage import ROOT
 from localstage.core.errors import StageError
 
 SHAPE, STREAM = "backlog", "ski"

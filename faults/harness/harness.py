@@ -19,18 +19,27 @@ from faults.harness.ledger import Row, wrong_at_watchers, wrong_in_queues
 from faults.harness.operator import Operator
 from faults.harness.reactions import Reactors
 from faults.harness.services import ProxiedServices
-from faults.harness.stage_template import ROOT, write_template
 from faults.harness.stream_load import StreamLoad
 from faults.harness.timeline import Timeline
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import walk_all
 from loadtest.checker.verdict import Verdict
 from loadtest.client.stage_process import SeparateStage, uninterrupted
+from loadtest.client.stage_template import write_template
 from loadtest.client.target import Target
 from loadtest.client.watchers import Watchers
+from localstage.client.running_stage import ROOT
 from localstage.core.errors import AlreadyRunning
 from localstage.core.locks import try_lock
 
+PARAMETERS = {"RetryFirstPauseSeconds": "2", "PersistTimeoutSeconds": "20"}
+EDITS = (
+    ("VisibilityTimeout: 360", "VisibilityTimeout: 20"),
+    # The shortest that the platform accepts. RabbitMQ gives up on a silent peer after one to two of them.
+    (" PERSIST_QUEUES: ", ' BROKER_HEARTBEAT_SECONDS: "60"\n        PERSIST_QUEUES: '),
+    ("Schedule: rate(5 minutes)", "Schedule: rate(1 minute)"),
+)
+"""Shorter durations than the template's, so that a scenario takes minutes instead of hours."""
 FOLDER = ROOT / ".local" / "faults"
 PICTURES = "pictures"
 """The folder in a harness's folder that has the timelines, as ``SCENARIO.svg``."""
@@ -94,7 +103,7 @@ class Harness:
         )
         self._running.callback(self.services.stop)
         self.services.start()
-        template = write_template(self.folder / "template", self.parameters, self.edits)
+        template = write_template(self.folder / "template", (*EDITS, *self.edits), {**PARAMETERS, **self.parameters})
         environment = {**self.variables, **self.services.environment()}
         self.stage = SeparateStage(self.folder / "stage", "--template", str(template), environment=environment)
         self._running.callback(self.stage.close)

@@ -6,13 +6,13 @@ import time
 from dataclasses import replace
 
 from faults.harness.chat_load import READ_PATIENCE, Load
-from faults.harness.harness import WATCHERS, Harness
+from faults.harness.harness import EDITS, PARAMETERS, WATCHERS, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import connections_fault
-from faults.harness.stage_template import write_template
 from faults.proxies.proxy_faults import standing_still
 from faults.proxies.socket_owner import kill_worker
 from loadtest.client.stage_process import SeparateStage
+from loadtest.client.stage_template import write_template
 
 BETWEEN_KILLS = 1000
 """Events."""
@@ -49,7 +49,8 @@ def stage_killed(harness: Harness) -> Row:
     """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
     began = time.monotonic()
     folder = harness.folder / "whole"
-    stage = SeparateStage(folder, "--template", str(write_template(harness.folder / "template-whole")))
+    template = write_template(harness.folder / "template-whole", EDITS, PARAMETERS)
+    stage = SeparateStage(folder, "--template", str(template))
     try:
         load = Load(stage.start(), "stage-killed")
         load.start()

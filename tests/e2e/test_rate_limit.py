@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from faults.harness.stage_template import write_template
+from faults.harness.harness import EDITS, PARAMETERS
+from loadtest.client.stage_template import write_template
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
@@ -19,8 +20,8 @@ MOST = 5 * RATE
 @pytest.fixture(scope="module")
 def limited() -> Iterator[RunningStage]:
     """The platform with a low limit on senders."""
-    limits = {"EventRate": str(RATE), "RequestRate": "300"}
-    template = write_template(ROOT / ".local" / "e2e" / "limited-template", limits)
+    limits = {**PARAMETERS, "EventRate": str(RATE), "RequestRate": "300"}
+    template = write_template(ROOT / ".local" / "e2e" / "limited-template", EDITS, limits)
     stage = fresh_stage("limited", template)
     try:
         yield stage.wait_ready()

@@ -12,8 +12,8 @@ import faults.__main__ as command
 from faults.__main__ import main
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
-from faults.harness.stage_template import ROOT
 from faults.scenarios import SCENARIOS
+from localstage.client.running_stage import ROOT
 from localstage.core.errors import AlreadyRunning
 from localstage.services.services import BROKER_NODES
 

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import pytest
 
 from faults.harness.harness import PICTURES, Harness
-from faults.harness.stage_template import ROOT
 from faults.proxies.proxy_faults import CrashRecord, slower_writes
 from faults.scenarios import broker, store
 from headrace_client import NotAccepted, Sender, SendSettings
 from headrace_client.http import HttpTransport
 from localstage.client.errors import HttpError
+from localstage.client.running_stage import ROOT
 from tests.e2e.clients import until
 
 pytestmark = pytest.mark.timeout(300)

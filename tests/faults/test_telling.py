@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from faults.harness.harness import Harness
-from faults.harness.stage_template import ROOT
 from faults.harness.told import TARGET
 from faults.scenarios.telling import told_target_away
+from localstage.client.running_stage import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
