@@ -72,12 +72,6 @@ def cpu_per_post(post_all: Callable[[], None], connections: int, calls: int) -> 
     return statistics.median(spent)
 
 
-def connection_ids(stage: Stage, room: str) -> list[str]:
-    """The ids of the connections in a room, from the stage's table."""
-    rows = stage.table("ConnectionsTable").query(KeyConditionExpression=Key("roomId").eq(room))["Items"]
-    return [str(row["connectionId"]) for row in rows]
-
-
 async def measure(stage: Stage, watchers: Watchers, rounds: int, seconds: float, rate: float) -> list[Series]:
     """Send and push, then post; a message that is missing ends the benchmark."""
     target = stage.target
@@ -109,7 +103,8 @@ async def measure(stage: Stage, watchers: Watchers, rounds: int, seconds: float,
         lacking = await missing(warm + len(sent))
         for each in senders:
             await each.close()
-    connections = connection_ids(stage, ROOM)
+    rows = stage.table("ConnectionsTable").query(KeyConditionExpression=Key("roomId").eq(ROOM))["Items"]
+    connections = [str(each["connectionId"]) for each in rows]
     frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
     per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
     epoch = time.time() - time.monotonic()

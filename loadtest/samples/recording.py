@@ -49,7 +49,7 @@ class Recording:
         except (OSError, ValueError, subprocess.TimeoutExpired):
             self._process.kill()
             reason = errors.decode(errors="replace").strip().rpartition("\n")[2]
-            return nothing(f"The process that takes samples has ended early. {reason}".strip())
+            return columns([]) | {"notes": [f"The process that takes samples has ended early. {reason}".strip()]}
         return found
 
 
@@ -62,11 +62,6 @@ def columns(samples: Sequence[Sample]) -> dict[str, Any]:
                 column = found.setdefault(kind, {}).setdefault(name, [None] * len(samples))
                 column[row] = None if value is None else float(f"{value:.5g}")
     return {"times": [at for at, _ in samples], **found}
-
-
-def nothing(sentence: str) -> dict[str, Any]:
-    """No samples, because of what ``sentence`` says."""
-    return {"times": [], "notes": [sentence]}
 
 
 def since(samples: Samples, began: float) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def read(name: str) -> Stage:
 
     instance, mode = str(values["BrokerInstanceType"]), str(values["BrokerDeploymentMode"])
     nodes = 1 if mode == "SINGLE_INSTANCE" else 3
-    zones = [resolver.value(one["SubnetIds"]) for one in properties("AWS::EC2::VPCEndpoint") if _paid(one)]
+    paid = [one for one in properties("AWS::EC2::VPCEndpoint") if one.get("VpcEndpointType") == "Interface"]
     per_broker = _alarms("broker-alarms.yaml") * int(values["BrokerCount"])
     clients = properties("AWS::Cognito::UserPoolClient")
     persisting = resources["PersistEvents"]["Properties"]["Environment"]["Variables"]
@@ -88,7 +88,7 @@ def read(name: str) -> Stage:
         instance,
         nodes,
         nodes * DISK_GB[mode if nodes == 1 else instance],
-        sum(map(len, zones)),
+        sum(len(resolver.value(one["SubnetIds"])) for one in paid),
         len(properties("AWS::SecretsManager::Secret")),
         sum(_metrics(alarm, nodes) for alarm in _alarms("monitoring.yaml") + per_broker),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
@@ -99,10 +99,6 @@ def read(name: str) -> Stage:
         of_events,
         values,
     )
-
-
-def _paid(endpoint: dict[str, Any]) -> bool:
-    return endpoint.get("VpcEndpointType") == "Interface"
 
 
 def _alarms(template: str) -> list[dict[str, Any]]:

@@ -39,11 +39,6 @@ class Summary:
         return sum(each.load for each in self.items if not each.is_dynamodb) / self.usual
 
     @property
-    def share_with_rest(self) -> float:
-        """The whole cost of the stage, as a part of the usual design's."""
-        return (self.rest + self.load) / self.usual
-
-    @property
     def break_even(self) -> float | None:
         """From how many times this load on the stage costs less than the usual design; ``None``: never."""
         saved = self.usual - self.load
@@ -54,7 +49,7 @@ class Summary:
         lines = [
             f"load / usual                   {self.share:.0%}",
             f"load without DynamoDB / usual  {self.share_without_dynamodb:.0%}",
-            f"load and rest / usual          {self.share_with_rest:.0%}",
+            f"load and rest / usual          {(self.rest + self.load) / self.usual:.0%}",
         ]
         if self.break_even is None:
             return [*lines, "break-even                     none: the load costs more than the usual design's"]
