@@ -8,14 +8,17 @@ place of persist_events: ``bench/ski/peers``.
 
 All stages run at the same time and are measured in turns. A client sends its next ride when the last one is answered.
 There are 5,000 skiers, who ride one after the other. CPU is that of each process per ride, until the last is stored.
+The numbers are printed as tables, and drawn in ``.local/bench/ski.svg``.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import uvloop
@@ -26,9 +29,13 @@ from bench.singles.senders import Kind, posts, send
 from bench.stages import COMPONENTS, OTHER, Stage, started
 from loadtest.checker.durability_probe import DurabilityProbe, Look
 from loadtest.client.stage_template import write_template
+from loadtest.report.plots import BarChart, picture
 from localstage.client.errors import ClientError
 
 STATE = ROOT / ".local" / "bench-ski"
+PICTURE = ROOT / ".local" / "bench" / "ski.svg"
+DRAWN = ("accepted/s", "stored/s", "acks p99, ms", "durable p99, ms", "all, µs")
+"""What the picture has a chart of."""
 PEERS = Path(__file__).with_name("peers")
 SKIERS, DAY = 5_000, "1#2025#1"
 ADDS = "add_up.py"
@@ -155,6 +162,20 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 """Each stage by its name, with the arguments of :class:`Configuration`."""
 
 
+def drawn(stages: Sequence[Configuration], counts: Sequence[int]) -> str:
+    """Bars of each configuration by the number of clients; the stage without a table stores nothing."""
+
+    def bars(measure: str) -> dict[str, list[float]]:
+        return {
+            f"{count} clients": [median(stage.found.get((f"{count} clients", measure), [0.0])) for stage in stages]
+            for count in counts
+        }
+
+    names = [stage.name for stage in stages]
+    charts = [BarChart(measure.replace("all, µs", "CPU per ride, µs"), "", names, bars(measure)) for measure in DRAWN]
+    return picture("Rides in five configurations", charts)
+
+
 def main(rounds: int, seconds: float, clients: str) -> list[Series]:
     stages = [Configuration(name, **given) for name, given in CONFIGURATIONS.items()]
     counts = [int(each) for each in clients.split(",")]
@@ -173,6 +194,9 @@ def main(rounds: int, seconds: float, clients: str) -> list[Series]:
         for measure in measures:
             row(measure, *(median_text(stage.found.get((f"{count} clients", measure), [])) for stage in stages))
         print()
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    PICTURE.write_text(drawn(stages, counts), encoding="utf-8")
+    print(f"picture: {PICTURE.relative_to(ROOT)}")
     return [replace(each, name=f"{stage.name}, {each.name}") for stage in stages for each in stage.figures()]
 
 
