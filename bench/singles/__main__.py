@@ -6,6 +6,8 @@ each sends one message at a time. No user follows the rooms. The CPU of a kind i
 first event until the last one is stored. The peer of one event is a bare pika publish with confirm to the same broker,
 in this process; the peer of the rate is the echo function.
 
+With ``--kinds task``, one task sends 10 messages a second with the Python client, and 10 past its gathering, in turn.
+
 With ``--beside``, the stage of another checkout of this repository takes turns with this one's.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +24,7 @@ import uvloop
 from bench import ROOT
 from bench.publish import Bare
 from bench.rounds import Series, command, head, median_text, percentile, ratio, ratio_text, row
-from bench.singles.senders import KINDS, send
+from bench.singles.senders import KINDS, send, single_task
 from bench.stages import COMPONENTS, OTHER, PERSISTING, RECEIVING, Stage, in_turns
 from loadtest.client.stage_template import write_template
 
@@ -49,6 +52,8 @@ EDITS = [("      Routes:\n", ROUTES), ("\n  # Functions. All log to one group.\n
 BOTH, RATE = "both workers", "events/s"
 BARE, PUBLISHES = "bare publish, µs", 1000
 SINGLES = ("message", "ride", "click")
+TASK, TASK_RATE = "task", 10.0
+GATHERED, NOT_GATHERED = "a task that is gathered", "a task that is not"
 
 
 class Side(Stage):
@@ -82,6 +87,13 @@ class Side(Stage):
         for part in (50, 99):
             self.found[kind, f"answer p{part}, ms"].append(percentile(sent.latencies, part) * 1e3)
 
+    def task(self, seconds: float) -> None:
+        """Add how soon one task has its answers in this round, gathered and not."""
+        both = uvloop.run(single_task(self.target, self.numbers, seconds, TASK_RATE))
+        for part in (50, 99):
+            for name, latencies in zip((GATHERED, NOT_GATHERED), both, strict=True):
+                self.found[name, f"answer p{part}, ms"].append(percentile(latencies, part) * 1e3)
+
     def publish(self) -> None:
         """Add the CPU of a bare publish in this round."""
         began = time.process_time()
@@ -92,9 +104,10 @@ class Side(Stage):
 
 def report(side: Side) -> list[Series]:
     """Print the table of a side; returns its numbers."""
-    head(side.name, *KINDS)
+    kinds = dict.fromkeys(kind for kind, _ in side.found)
+    head(side.name, *kinds)
     for name in dict.fromkeys(name for _, name in side.found):
-        row(name, *(median_text(side.found.get((kind, name), [])) for kind in KINDS))
+        row(name, *(median_text(side.found.get((kind, name), [])) for kind in kinds))
     found, bare = [], side.found["message", BARE]
     for kind in [each for each in SINGLES if (each, RATE) in side.found]:
         both = side.found[kind, f"{BOTH}, µs"]
@@ -106,7 +119,12 @@ def report(side: Side) -> list[Series]:
     if side.found.keys() >= {("message", RATE), ("echo", RATE)}:
         message, echo = (side.found[kind, RATE] for kind in ("message", "echo"))
         found.append(ratio("message, rate against frames to an echo function", message, echo, "higher"))
-    print("\n" + "\n".join(f"{each.name}: {each.median:.2f}×" for each in found) + "\n")
+    for measure in [measure for kind, measure in side.found if kind == GATHERED]:
+        gathered, not_gathered = side.found[GATHERED, measure], side.found[NOT_GATHERED, measure]
+        found.append(ratio(f"a task, {measure}, gathered against not gathered", gathered, not_gathered, "lower"))
+    for each in found:
+        low, high = each.quartiles
+        print(f"{each.name}: {each.median:.2f}× ({low:.2f} to {high:.2f})")
     return [*found, *side.figures()]
 
 
@@ -119,7 +137,8 @@ def compare(ours: Side, theirs: Side) -> None:
 
 def main(rounds: int, seconds: float, beside: str, kinds: str) -> list[Series]:
     wanted = kinds.split(",") if kinds else KINDS
-    steps = [partial(Side.measure, kind=kind, seconds=seconds) for kind in wanted]
+    steps: list[Callable[[Side], None]] = [partial(Side.task, seconds=seconds)] if TASK in wanted else []
+    steps += [partial(Side.measure, kind=kind, seconds=seconds) for kind in wanted if kind != TASK]
     stages = in_turns(Side, STATE, beside, rounds, *steps, Side.publish)
     print(
         f"Medians of {rounds} rounds of {seconds:g} s for each kind; eight connections, no followers; CPU per event.\n"

@@ -16,7 +16,8 @@ import aiohttp
 
 from bench.rows import TEXT
 from headrace.core import times
-from headrace_client import over_websocket
+from headrace_client import ConnectionSettings, Sender, over_websocket
+from headrace_client.websocket import SocketTransport
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
@@ -105,6 +106,24 @@ async def client(target: Target, place: int) -> AsyncIterator[Send]:
             await sender.send([message(number)])
 
         yield send
+
+
+async def single_task(target: Target, numbers: Iterator[int], seconds: float, rate: float) -> list[list[float]]:
+    """Send over one connection of the Python client, in turn by its sender and past it, as if it gathered nothing.
+
+    Each way has ``rate`` messages a second, one at a time; returns the sorted seconds until the answers of each.
+    """
+    transport = SocketTransport(target.websocket_url, target.token_for("singles", "chat:write"), ConnectionSettings())
+    found: list[list[float]] = [[], []]
+    async with Sender(transport) as sender:
+        await sender.send([message(next(numbers))])
+        start = time.perf_counter()
+        for turn in range(int(2 * rate * seconds)):
+            await asyncio.sleep(start + turn / (2 * rate) - time.perf_counter())
+            began = time.perf_counter()
+            await (transport.post if turn % 2 else sender.send)([message(next(numbers))])
+            found[turn % 2].append(time.perf_counter() - began)
+    return [sorted(each) for each in found]
 
 
 class Kind(NamedTuple):
