@@ -163,7 +163,7 @@ export class Sender<E = Event, A = Accepted> {
       });
     } catch (error) {
       const failed = known(error);
-      if (batch.length > 1 && /^(invalid_request|too_large)$/.test(failed.code) && this.#closed === undefined) {
+      if (failed.code === "invalid_request" && batch.length > 1 && this.#closed === undefined) {
         batch.forEach((each) => (each.most = batch.length >> 1)); // perhaps because of one event, which then is alone
         this.#queue.unshift(...batch);
         return [];
