@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,6 +18,7 @@ import aiohttp
 from bench.rows import TEXT
 from headrace.core import times
 from headrace_client import ConnectionSettings, Sender, over_websocket
+from headrace_client.sending import with_id_and_time
 from headrace_client.websocket import SocketTransport
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
@@ -113,16 +115,20 @@ async def single_task(target: Target, numbers: Iterator[int], seconds: float, ra
 
     Each way has ``rate`` messages a second, one at a time; returns the sorted seconds until the answers of each.
     """
-    transport = SocketTransport(target.websocket_url, target.token_for("singles", "chat:write"), ConnectionSettings())
+    settings = ConnectionSettings(connect_timeout=60.0)  # all functions begin cold
+    transport = SocketTransport(target.websocket_url, target.token_for("singles", "chat:write"), settings)
     found: list[list[float]] = [[], []]
+    way = 0
     async with Sender(transport) as sender:
         await sender.send([message(next(numbers))])
         start = time.perf_counter()
         for turn in range(int(2 * rate * seconds)):
+            way = random.randrange(2) if turn % 2 == 0 else 1 - way  # so that nothing periodic meets only one of them
+            event = with_id_and_time(message(next(numbers)))
             await asyncio.sleep(start + turn / (2 * rate) - time.perf_counter())
             began = time.perf_counter()
-            await (transport.post if turn % 2 else sender.send)([message(next(numbers))])
-            found[turn % 2].append(time.perf_counter() - began)
+            await (transport.post if way else sender.send)([event])
+            found[way].append(time.perf_counter() - began)
     return [sorted(each) for each in found]
 
 
