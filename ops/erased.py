@@ -1,7 +1,8 @@
-"""Leaves out of restored rows what is of people who were erased meanwhile."""
+"""Leaves out of restored rows what is of people who were erased meanwhile, and of rooms that were deleted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,11 @@ from headrace.core.keys import TIME_LENGTH
 from headrace.features.declared.stream import OURS
 from headrace.features.edits.change import OWNER, changes_by
 from headrace.features.people.erasures import DynamoErasures
-from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.hashes import ROOM, SKIER, USER, Person, PersonHashes
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
+from headrace.streams.chat.rooms.rooms import free_from
 from localstage.core.errors import StageError
 from ops.aws import Stack
 
@@ -30,7 +32,7 @@ BESIDE = "roomId"
 """The attribute of those who invited a user. Who was blocked stays so."""
 LATEST = 10 * times.MINUTE
 """How far behind an erasure the times of its rows may be: a clock may be 5 minutes ahead, and it takes a few itself."""
-TIMES = ("timestamp", "timestampSk", "joins", "leaves")
+TIMES = ("timestamp", "timestampSk", "joins", "leaves", "invitedAt", "createdAt")
 _PREFIXES = (changes_by(""), INVITED, INVITERS)
 
 
@@ -72,9 +74,11 @@ class Erased:
         times_of = (str(time)[:TIME_LENGTH] for name in TIMES for time in _each(known.get(name, ())))
         newest = max(filter(times.is_canonical, times_of), default="")
         for name, person in _people(known):
-            if person not in erased or newest > times.iso(times.micros_of(erased[person]) + LATEST):
+            until = erased.get(person, "")
+            until = free_from(person.id, until) if until and name == ROOM else until
+            if not until or newest > times.iso(times.micros_of(until) + LATEST):
                 continue  # what people do after their erasure is theirs
-            if name == BESIDE or (name in OWNERS and known.get("by") != OWNER):
+            if name in (BESIDE, ROOM) or (name in OWNERS and known.get("by") != OWNER):
                 return None
             if name in OWNERS:
                 item[name] = changes_by(self._hashes.pseudonym(person, erased[person]))
@@ -95,8 +99,12 @@ def _people(item: Item) -> list[tuple[str, Person]]:
     """The people of a row, each after the attribute that names them."""
     found = [(name, Person(kind, _owner(item[name]))) for name, kind in OWNERS.items() if name in item]
     found += [(name, Person(USER, item[name])) for name in NAMED if name in item]
-    if item.get("userId", "").startswith(INVITERS) and "blockedAt" not in item:
+    is_inviter = item.get("userId", "").startswith(INVITERS)
+    if is_inviter and "blockedAt" not in item:
         found.append((BESIDE, Person(USER, item["roomId"].removeprefix("#"))))
+    # The row of a deleted room stays, which has no kind.
+    if "roomId" in item and not is_inviter and ("goneBefore" not in item or "kind" in item):
+        found.append((ROOM, Person(ROOM, _room(item["roomId"]))))
     return found + [(SEATS, Person(USER, user)) for user in item.get(SEATS, ())]
 
 
@@ -105,6 +113,11 @@ def _owner(text: str) -> str:
     for prefix in _PREFIXES:
         text = text.removeprefix(prefix)
     return text
+
+
+def _room(partition: str) -> str:
+    """The room of a message, of what is beside it, or of an invitation."""
+    return re.sub(r"^#(\w+#)?", "", partition).partition("#")[0]
 
 
 def _each(value: Any) -> list[Any]:

@@ -42,6 +42,8 @@ _AT_THE_END = (
     "erase_users.alice",
     "erase_users.erin",
     "erase_users.rides",
+    "erase_users.room",
+    "manage_rooms.delete",
     "archive_events.late",
     "erase_users.archive",
 )

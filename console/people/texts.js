@@ -6,12 +6,20 @@ export const texts = {
   others: "Any user",
   othersHelp: "Before you erase somebody, close the account with the issuer of tokens: with a valid token, a user can go on.",
   userId: "Id of the user",
+  rooms: "Any room",
+  roomId: "Id of the room",
+  room: {
+    help:
+      "Messages, members, invitations and files go for good. The id of a direct room is free at once, that of another room " +
+      "after 15 days.",
+    never: "No deletion was requested.",
+  },
   show: "Show",
   skier: "Number of the skier who this user is, if any",
 
   state: { running: "running", done: "done" },
   times: {
-    asOf: "Everything until", erasedAt: "Requested", doneAt: "Done", filesUntil: "Files until", backupsUntil: "In backups until",
+    asOf: "Everything until", erasedAt: "Requested", doneAt: "Done", filesUntil: "Files until", freeFrom: "Id free from", backupsUntil: "In backups until",
   },
   counts: "Counts",
   nothing: "nothing yet",

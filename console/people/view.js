@@ -63,8 +63,14 @@ function Export({ ask, begin }) {
   `;
 }
 
-/** The erasure of `user`: `ask()` reads how far it is, and `begin()` begins it. */
-function Erasure({ user, ask, begin }) {
+/** Show what a form names, at an address that begins with `place`. */
+const goTo = (event, place, field) => {
+  event.preventDefault();
+  location.hash = `${place}${encodeURIComponent(new FormData(event.currentTarget).get(field).trim())}`;
+};
+
+/** The erasure of `user`, or of a room: `ask()` reads how far it is, and `begin()` begins it. */
+function Erasure({ user, ask, begin, of = texts }) {
   const found = useTask(ask);
   const [typed, setTyped] = useState("");
   const [busy, error, run] = useRun();
@@ -79,9 +85,9 @@ function Erasure({ user, ask, begin }) {
   return html`
     <fieldset class="move">
       <legend>${texts.erasure}</legend>
-      <p class="note">${texts.help}</p>
-      <${Loaded} of=${found} isEmpty=${(value) => value === null} empty=${html`<p>${texts.never}</p>`}>
-        ${(value) => html`<${Facts} of=${value} times=${["erasedAt", "doneAt", "backupsUntil"]} />`}
+      <p class="note">${of.help}</p>
+      <${Loaded} of=${found} isEmpty=${(value) => value === null} empty=${html`<p>${of.never}</p>`}>
+        ${(value) => html`<${Facts} of=${value} times=${["erasedAt", "doneAt", "freeFrom", "backupsUntil"]} />`}
       <//>
       ${found.value !== undefined && found.value?.state !== "running" && html`
         <form class="row" onSubmit=${erase}>
@@ -94,6 +100,20 @@ function Erasure({ user, ask, begin }) {
     </fieldset>
   `;
 }
+
+const Rooms = ({ client, roomId }) => html`
+  <section class="data" aria-labelledby="rooms-title">
+    <h2 id="rooms-title">${texts.rooms}</h2>
+    <form class="filter" onSubmit=${(event) => goTo(event, "#/people/room/", "room")}>
+      <label><span>${texts.roomId}</span><input name="room" required maxlength="128" defaultValue=${roomId} /></label>
+      <button>${texts.show}</button>
+    </form>
+    ${roomId && html`
+      <${Erasure} user=${roomId} of=${texts.room} ask=${() => client.request("GET /rooms/{roomId}/deletion", { roomId })}
+        begin=${() => client.request("POST /rooms/{roomId}/deletion", { roomId })} />
+    `}
+  </section>
+`;
 
 /** Export and erasure of `user` by the operations below `path`; `given` goes into requests that begin one. */
 function Data({ client, user, path, given = {}, confirm }) {
@@ -118,15 +138,11 @@ const numberOf = (text) => (/^[0-9]+$/.test(text) ? Number(text) : text || undef
 
 function Others({ client, userId }) {
   const [skier, setSkier] = useState("");
-  const show = (event) => {
-    event.preventDefault();
-    location.hash = `#/people/${encodeURIComponent(new FormData(event.currentTarget).get("user").trim())}`;
-  };
   return html`
     <section class="data" aria-labelledby="others-title">
       <h2 id="others-title">${texts.others}</h2>
       <p class="note">${texts.othersHelp}</p>
-      <form class="filter" onSubmit=${show}>
+      <form class="filter" onSubmit=${(event) => goTo(event, "#/people/", "user")}>
         <label><span>${texts.userId}</span><input name="user" required maxlength="128" defaultValue=${userId} /></label>
         <button>${texts.show}</button>
       </form>
@@ -139,10 +155,12 @@ function Others({ client, userId }) {
   `;
 }
 
-/** `path`: the user whom an operator looks at, such as ["dora"]. */
-export default function People({ session, path: [userId] }) {
+/** `path`: the user or the room that an operator looks at, such as ["dora"] or ["room", "kitchen"]. */
+export default function People({ session, path: [first, roomId] }) {
+  const userId = roomId ? undefined : first;
   return html`
     ${session.can("chat:write") && html`<${Own} key=${session.user} client=${session.client("chat:read", "chat:write")} user=${session.user} />`}
     ${session.can("ops") && html`<${Others} key=${userId} client=${session.client("ops")} userId=${userId} />`}
+    ${session.can("ops") && html`<${Rooms} key=${roomId} client=${session.client("ops")} roomId=${roomId} />`}
   `;
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from headrace.core.items import Item
 from headrace.core.json import encode
@@ -32,18 +34,19 @@ from headrace.features.people.exports.room import RoomSources
 from headrace.features.people.exports.tasks import DynamoExports
 from headrace.features.people.exports.tasks import Task as ExportTask
 from headrace.features.people.exports.user import UserSources
-from headrace.features.people.exports.withdrawal import erase_exports
-from headrace.features.people.hashes import USER, Person, PersonHashes
+from headrace.features.people.exports.withdrawal import erase_exports, withdraw
+from headrace.features.people.hashes import ROOM, USER, Person, PersonHashes
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS
+from headrace.features.room_deletion.steps import beside, end_room
 from headrace.features.ski import people as ski
 from headrace.features.ski.stream import SKI
 from headrace.live.connections import subscription_row
 from headrace.live.dynamodb import Connections
 from headrace.runtime.aws import client
 from headrace.stage.registry import STREAMS
-from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.dynamodb.client import DynamoClient, DynamoTable
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.messages.dynamodb import MessageTable
 from headrace.streams.chat.messages.shards import MessageReader
@@ -131,6 +134,18 @@ class World:
             places.named_by_others,
             places.rooms,
         ]
+        self.memberships = Memberships(self.dynamodb, "EMemberships")
+        self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
+        self.rooms = RoomTable(self.dynamodb, "ERooms", self.clock)
+        self.places = places
+        room_steps = [
+            partial(end_room, self.rooms),
+            lambda target: withdraw(self.exports, self.files, self.hashes.key(Person(ROOM, target.room_id))),
+            partial(chat.room, beside),
+            places.members,
+            places.followers,
+            LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, self.find, STREAMS).dead_letters,
+        ]
         self.eraser = Eraser(
             rounds_of(steps, after_storing, age=60, storing=60, window=60),
             self.erasures,
@@ -138,10 +153,8 @@ class World:
             self.hashes,
             self.clock,
             sleep=lambda _seconds: None,
+            room_rounds=rounds_of(room_steps, after_storing, age=60, storing=60, window=60),
         )
-        self.memberships = Memberships(self.dynamodb, "EMemberships")
-        self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
-        self.rooms = RoomTable(self.dynamodb, "ERooms")
         user = UserSources(
             messages,
             rooms,
@@ -183,9 +196,9 @@ class World:
         self.table(names[stream.name]).put(row)
         return row
 
-    def erase(self, parts: int = 1000) -> Task:
+    def erase(self, parts: int = 1000, room_id: str = "") -> Task:
         """Run all slices, with time for so many parts in each; returns the task."""
-        task = Task(ANN, str(SKIER_ID), iso(self.clock.now()))
+        task = Task("" if room_id else ANN, None if room_id else str(SKIER_ID), iso(self.clock.now()), room_id=room_id)
         self.tasks.send(task)
         while self.tasks.sent:
             each, delay = self.tasks.sent.pop(0)
@@ -220,6 +233,24 @@ class World:
         rows = [json.dumps([name, row], default=str) for name in NAMES for row in self.rows(name)]
         letters = [message.record.body.decode() for message in self.dead.messages]
         return [each for each in [*rows, *letters] if text in each]
+
+
+class Stopped(Exception):
+    """An invocation that ends in the middle."""
+
+
+@contextlib.contextmanager
+def stopped_after(writes: int) -> Iterator[None]:
+    """Let what runs end after so many writes."""
+    left, call = iter(range(writes)), DynamoClient.call
+
+    def stopping(self: DynamoClient, operation: Any, **parameters: Any) -> Any:
+        if operation.__name__ not in ("query", "scan", "get_item", "batch_get_item") and next(left, None) is None:
+            raise Stopped
+        return call(self, operation, **parameters)
+
+    with patch.object(DynamoClient, "call", stopping), contextlib.suppress(Stopped):
+        yield
 
 
 def fill(world: World) -> dict[str, Item]:

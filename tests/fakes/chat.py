@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
+from headrace.core.times import Clock, SystemClock, iso
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -19,7 +20,7 @@ from headrace.streams.chat.rooms.memberships import (
     newest,
 )
 from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
-from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, free_from, seats_taken
 
 
 class MemoryRooms:
@@ -28,8 +29,11 @@ class MemoryRooms:
     Its methods about retentions are those of CachedRooms with an empty cache.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
         self.rows: dict[str, Room] = {}
+        self.gone: dict[str, Retention] = {}
+        """Of deleted rooms, when their ids are free."""
         self.seats: dict[str, set[str]] = {}
         self.down = False
         self.reads = self.raised = 0
@@ -38,14 +42,30 @@ class MemoryRooms:
         self._call()
         return self.rows.get(room_id)
 
-    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+    def get_many(self, room_ids: Sequence[str], *, or_old: bool = True) -> dict[str, Room | None]:
+        return {room_id: room for room_id, (room, _) in self.read(room_ids).items()}
+
+    def read(self, room_ids: Collection[str]) -> dict[str, tuple[Room | None, Retention]]:
         if room_ids:
             self._call()
-        return {room_id: self.rows.get(room_id) for room_id in room_ids}
+        return {room_id: (self.rows.get(room_id), self.known_retention(room_id)) for room_id in room_ids}
 
-    def create(self, room: Room) -> Room:
+    def create(self, room: Room) -> Room | None:
         self._call()
+        gone = self.gone.get(room.room_id, AS_STAGE)
+        if room.room_id not in self.rows and gone.gone_before > iso(self.clock.now()):
+            return None
+        if gone != AS_STAGE:
+            room = replace(room, retention=replace(room.retention, gone_before=gone.gone_before))
         return self.rows.setdefault(room.room_id, room)
+
+    def delete(self, room_id: str, at: str) -> None:
+        self._call()
+        gone = Retention(None, free_from(room_id, at))
+        if room_id in self.rows and gone.gone_before > self.gone.get(room_id, AS_STAGE).gone_before:
+            del self.rows[room_id]
+            self.seats.pop(room_id, None)
+            self.gone[room_id] = gone
 
     def change(
         self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
@@ -70,7 +90,7 @@ class MemoryRooms:
         self._call()
         room = self.rows.get(room_id)
         if room is None:
-            return None
+            return self.gone.get(room_id)
         if (room.last_key or "") < key:
             self.rows[room_id] = replace(room, last_key=key)
         return room.retention
@@ -88,7 +108,7 @@ class MemoryRooms:
 
     def known_retention(self, room_id: str) -> Retention:
         room = self.rows.get(room_id)
-        return AS_STAGE if room is None else room.retention
+        return self.gone.get(room_id, AS_STAGE) if room is None else room.retention
 
     def learn(self, room_id: str, retention: Retention) -> None:
         """It is known anyway."""

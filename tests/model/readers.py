@@ -13,9 +13,9 @@ from headrace.api.params import UserPath
 from headrace.core.json import encode_object
 from headrace.features.edits.versions import VersionServices, list_versions
 from headrace.features.people.exports.room import RoomSources
-from headrace.features.people.exports.tasks import ROOM as OF_A_ROOM
 from headrace.features.people.exports.tasks import Task
 from headrace.features.people.exports.user import UserSources
+from headrace.features.people.hashes import ROOM as OF_A_ROOM
 from headrace.features.reactions.reactors import list_reactions
 from headrace.features.replies.routes import list_replies
 from headrace.features.tell.told import tells

@@ -317,7 +317,8 @@ def test_a_shell_gets_what_completes_the_commands(shell: str) -> None:
 
 
 ERASURE = {"userId": "dora", "state": "running", "erasedAt": "2026-11-27T17:55:10.910089Z"}
-ERASURE |= {"backupsUntil": "2027-01-01T17:55:10.910089Z", "counts": {"messages": 4, "rooms": 1}}
+REST = {"backupsUntil": "2027-01-01T17:55:10.910089Z", "counts": {"messages": 4, "rooms": 1}}
+ERASURE |= REST
 
 
 @pytest.mark.parametrize(
@@ -345,6 +346,24 @@ def test_a_user_is_erased_only_after_the_same_user_is_typed(
     assert sent == ([] if body is None else [("POST", "/users/dora/erasure", body)])
     assert (result.exit_code == 0) == (body is not None)
     assert ("nothing is erased" in result.output) == (body is None)
+
+
+def test_a_room_is_deleted_after_it_is_typed_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    def request(_: Headrace, *asked: str, **_more: Any) -> Any:
+        sent.append(asked)
+        return {"roomId": "den", "state": "done" if len(sent) % 2 == 0 else "running", "freeFrom": "later", **REST}
+
+    monkeypatch.setattr(Headrace, "request", request)
+    monkeypatch.setattr("headrace_client.cli.erasure.PAUSE", 0)
+
+    for more in ((), ("--operator",)):
+        done = headrace("delete-room", "den", "--confirm", "den", "--wait", *more)
+        assert done.output.startswith("den: done, erased what came until later")
+    assert headrace("delete-room", "den", lines="dem\n").exit_code == 2
+    paths = ("DELETE", "/rooms/den"), ("POST", "/rooms/den/deletion"), ("GET", "/rooms/den/deletion")
+    assert [asked[:2] for asked in sent] == [paths[0], *paths]
 
 
 def test_an_erasure_is_shown_with_its_counts_and_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,9 +41,7 @@ class ConversationWorld:
         self.reader = MemoryReader(lambda _: self.rows)
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
-        self.marks = RoomServices(
-            unused, self.memberships, unused, unused, unused, unused, unused, Channels(), unused, unused, unused
-        )
+        self.marks = RoomServices(unused, self.memberships, *[unused] * 5, Channels(), *[unused] * 4)
         history = History(self.reader, cursors, "messages", self.clock, unused)
         self.chat = ConversationServices(history, self.memberships, self.rooms, self.reader, Walks(self.cache))
 

@@ -54,7 +54,7 @@ class RoomWorld:
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
-        self.rooms = MemoryRooms()
+        self.rooms = MemoryRooms(self.clock)
         self.memberships = MemoryMemberships()
         self.connections = MemoryConnections(self.clock)
         self.marks = MemoryCache(self.clock)
@@ -101,6 +101,7 @@ class RoomWorld:
             channels,
             functools.partial(restart, log),
             lambda: cursors,
+            self.live,
             TABLE.retention_days,
         )
         return http_handler(Api(self.manage_rooms(rooms), lambda: services, clock))
@@ -134,7 +135,7 @@ class RoomWorld:
         """Status and body of an answer.
 
         ``path`` is ``room``, ``room/members``, ``room/members/user``, ``room/invited``, ``room/read``,
-        ``user/direct/user``, ``user/invitations``, ``user/blocked`` or ``user/blocked/user``.
+        ``room/deletion``, ``user/direct/user``, ``user/invitations``, ``user/blocked`` or ``user/blocked/user``.
         """
         parts = path.split("/")
         of_user = parts[1:2] in (["direct"], ["blocked"], ["invitations"])
@@ -142,10 +143,8 @@ class RoomWorld:
         route = f"{method} /rooms/{{roomId}}" + ["", "/members", "/members/{userId}"][len(parts) - 1]
         if parts[1:] == ["invited"]:
             route = "GET /rooms/{roomId}/invitations"
-        if parts[1:] == ["online"]:
-            route = "GET /rooms/{roomId}/online"
-        if parts[1:] == ["read"]:
-            route = "PUT /rooms/{roomId}/read"
+        if parts[1:] in (["online"], ["read"], ["deletion"]):
+            route = f"{method} /rooms/{{roomId}}/{parts[1]}"
         if of_user:
             route = f"{method} /users/{{userId}}/{parts[1]}" + ("/{otherId}" if len(parts) > 2 else "")
             is_of_rooms = parts[1] == "direct" or (method == "PUT" and parts[1] == "blocked")

@@ -11,6 +11,7 @@ from headrace.api.claims import SUBPROTOCOL
 from headrace.api.params import names_of
 from headrace.features.channels.channels import Changes
 from headrace.features.declared.follow import EventsPushed
+from headrace.features.room_deletion.routes import RoomDeleted
 from headrace.features.signals.routes import Signal
 from headrace.streams.chat.live.frames import Acks, Messages
 from tools.api_reference.examples import examples_of
@@ -24,6 +25,7 @@ PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
     "changes": (Changes, "What has changed for the user of the connection"),
     "events": (EventsPushed, "New events of a declared stream with a key that the connection follows"),
+    "roomDeleted": (RoomDeleted, "The end of a room that the connection subscribed to"),
     "signal": (Signal, "A signal in a room that the connection subscribed to"),
 }
 """The frames that no request asks for: the type of each, and its summary."""

@@ -36,7 +36,7 @@ TITLES = {
     "exports": "Exports of users and rooms",
 }
 """The title of each area of the API, in the order of the reference. A test demands these names of a new route."""
-AREAS = {"health": "operations"}
+AREAS = {"health": "operations", "room_deletion": "chat"}
 """The areas of packages that have another name."""
 
 

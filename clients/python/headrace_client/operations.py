@@ -77,6 +77,11 @@ class Operations:
         return Request("PATCH", f"/rooms/{_segment(room_id)}", body=body)
 
     @operation
+    def delete_room(self, room_id: str | int) -> Request[types.RoomDeletion]:
+        """Delete a room of members that you own, with its messages, members and files."""
+        return Request("DELETE", f"/rooms/{_segment(room_id)}")
+
+    @operation
     def open_direct_room(self, user_id: str | int, other_id: str | int) -> Request[types.RoomDetails]:
         """Open the direct room of two users: create it, or return it."""
         return Request("PUT", f"/users/{_segment(user_id)}/direct/{_segment(other_id)}")
@@ -289,6 +294,16 @@ class Operations:
     ) -> Request[types.AcceptedChange]:
         """Take the caller's reaction to a message back, also one that is not stored yet."""
         return Request("DELETE", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reaction", body=body or {})
+
+    @operation
+    def delete_any_room(self, room_id: str | int) -> Request[types.RoomDeletion]:
+        """Delete a room of any kind, with its messages, members and files."""
+        return Request("POST", f"/rooms/{_segment(room_id)}/deletion")
+
+    @operation
+    def get_room_deletion(self, room_id: str | int) -> Request[types.RoomDeletion]:
+        """Show the progress of the last deletion of a room."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/deletion")
 
     @operation
     def get_window(

@@ -264,6 +264,8 @@ class Rooms:
         room = self.channel if is_change else self.rooms.get(frame.get("roomId", ""))
         if frame.get("type") == "signal" and room is not None and self._signal is not None:
             self._signal(frame)
+        if frame.get("type") == "roomDeleted" and room is not None:
+            self._stop_following(room, Refused("not_found", "the room was deleted"))
         if not (is_change or frame.get("type") == "messages") or room is None:
             return
         if room.receive(frame):

@@ -173,9 +173,10 @@ class Change(TypedDict):
     """What has changed for the user in a room. `key` is another one for each change.
 
     `membership`: the user joined, was added, left or was removed, or the role changed. `invitation`: one came,
-    changed or ended. `room`: its name, topic or retention. After these, read the room: `GET /rooms/{roomId}` has
-    all of it, and answers 403 to a user who is neither a member nor invited. `readMark`: the messages up to
-    `readTo` are read; of several, the greatest counts, compared as texts with a `$` behind them.
+    changed or ended. `room`: its name, topic or retention, or it was deleted. After these, read the room: `GET
+    /rooms/{roomId}` has all of it, answers 403 to a user who is neither a member nor invited, and 404 if it was
+    deleted. `readMark`: the messages up to `readTo` are read; of several, the greatest counts, compared as texts
+    with a `$` behind them.
     """
 
     key: str
@@ -545,21 +546,14 @@ class EraseBody(TypedDict):
 
 
 class ErasureBody(TypedDict):
-    """The progress of an erasure.
+    """The erasure of a user."""
 
-    What was accepted until `erasedAt` is erased, or will not be stored, and so is what comes until `doneAt`.
-    `state` is `running` until a second round has found what was on its way, about three minutes later. `counts`
-    are of rows, and of events in the dead-letter queue; a step that is repeated can count some twice.
-    `unreadableDeadLetters` are letters that could not be read, and are kept: an operator looks at them. Copies in
-    point-in-time recovery are gone at `backupsUntil`.
-    """
-
-    userId: str
     state: Literal["running", "done"]
     erasedAt: str
     doneAt: NotRequired[str]
     backupsUntil: str
     counts: dict[str, int]
+    userId: str
 
 
 class Error(TypedDict):
@@ -1518,6 +1512,29 @@ class RoomCheck(TypedDict):
     position: Position
 
 
+class RoomDeleted(TypedDict):
+    """A room that the connection follows was deleted, pushed after `subscribe`. It has no more messages."""
+
+    type: Literal["roomDeleted"]
+    roomId: str
+    timestamp: str
+
+
+class RoomDeletion(TypedDict):
+    """The deletion of a room. What was accepted for it until `freeFrom` is erased, or will not be stored.
+
+    From then on, another room can have its id: of a direct room at once, else 15 days later.
+    """
+
+    state: Literal["running", "done"]
+    erasedAt: str
+    doneAt: NotRequired[str]
+    backupsUntil: str
+    counts: dict[str, int]
+    roomId: str
+    freeFrom: str
+
+
 class RoomDetails(TypedDict):
     """A room, and the caller's membership and invitation.
 
@@ -1663,7 +1680,7 @@ class SeriesAnswer(TypedDict):
     points: list[Point]
 
 
-ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | EventAcks | Following | Unfollowed | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | EventsPushed | Signal"
+ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | EventAcks | Following | Unfollowed | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | EventsPushed | RoomDeleted | Signal"
 """A frame that a client gets: an answer, an error, or what is pushed."""
 
 

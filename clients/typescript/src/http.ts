@@ -132,7 +132,7 @@ export class Http {
     const [method = "", template = ""] = operation.split(" ");
     const rest = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
     let path = template.replace(/\{(\w+)\}/g, (_, name) => {
-      const value = encodeURIComponent(String(rest.get(name)));
+      const value = encodeURIComponent(rest.get(name) as string);
       rest.delete(name);
       return value;
     });
@@ -169,7 +169,7 @@ export function refusal({ status, headers, body }: HttpAnswer): HeadraceError {
   if (typeof body?.error?.code === "string") {
     return errorOf(body.error, status);
   }
-  const code = status >= 500 ? "unavailable" : (GATEWAY_CODES[status] ?? String(status));
+  const code = status >= 500 ? "unavailable" : (GATEWAY_CODES[status] ?? `${status}`);
   const wanted = headers.get("retry-after") ?? "";
   const retryAfter = /^[0-9.]+$/.test(wanted) ? +wanted : Math.max(0, (Date.parse(wanted) - Date.now()) / 1000);
   const message = body?.message ?? `the answer has the status ${status}`;

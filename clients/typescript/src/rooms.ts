@@ -8,7 +8,6 @@ import { between, type Settings, sleep } from "./settings.js";
 import type { ErrorBody, Fields, Pushed, Signal, StreamEvent, UserChange } from "./types.js";
 
 const ROOMS_PER_FRAME = 20;
-const PUSHED = new Set(["messages", "changes", "events"]);
 
 type Answered = Resumed | { error: unknown };
 
@@ -78,7 +77,9 @@ export class Rooms {
     }
     if (frame.type === "signal") {
       this.onSignal(frame as unknown as Signal);
-    } else if (PUSHED.has(frame.type) && !this.#isFull(followed)) {
+    } else if (frame.type === "roomDeleted") {
+      this.#stop(followed, new HeadraceError("not_found", "deleted"));
+    } else if ("items" in frame && !this.#isFull(followed)) {
       if (followed.room.receive(frame as unknown as Pushed)) {
         void this.#resume([followed]);
       } else if (followed.room.hasHole && !followed.waits) {
@@ -282,7 +283,7 @@ export class Rooms {
 /** The `key` of what a pushed frame is about. */
 function keyOf(frame: Frame): string {
   if (frame.type === "changes") {
-    return Channel.key(String(frame["userId"]));
+    return Channel.key(frame["userId"] as string);
   }
-  return frame.type === "events" ? Key.key(String(frame["stream"]), String(frame["key"])) : String(frame["roomId"]);
+  return frame.type === "events" ? Key.key(frame["stream"] as string, frame["key"] as string) : (frame["roomId"] as string);
 }

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from headrace.core.envelope import Envelope
 from headrace.core.keys import timestamp_sk
-from headrace.core.sender import SenderContext
+from headrace.core.sender import SenderContext, ValidatedEvent
 from headrace.core.stream import Stream, TableSettings
-from headrace.core.times import iso
+from headrace.core.times import SECOND, iso
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.features.attachments.files import file_name, folder_of, names_of
@@ -27,7 +27,6 @@ from headrace.features.people.erasures import Task
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import Store
 from headrace.streams.chat.messages.check import MessageCheck
 from headrace.streams.chat.messages.dynamodb import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
@@ -49,10 +48,13 @@ ROUNDS = 60
 
 
 class Stage(World):
-    """A world whose events take both lanes, delivered one by one and again."""
+    """A world whose events take both lanes, delivered one by one and again. All of them are of one ``room``."""
 
-    def __init__(self, dynamodb: Any, store: Store) -> None:
+    def __init__(self, dynamodb: Any, room: str = "kitchen~4") -> None:
         super().__init__(dynamodb)
+        store = MessageStore(DynamoStore(writing_client(2), 2))
+        self.clear()  # of an example that failed
+        self.room = room
         rooms = CachedRooms(self.rooms)
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
         live = live_hook(self.cache, self.clock)
@@ -72,25 +74,33 @@ class Stage(World):
     def accept(self, stream: Stream, by: str, event: dict[str, Any], text: str) -> None:
         self.clock.advance(0.001)
         now = self.clock.now()
-        accepted = stream.accept(event, SenderContext(by, by, False, now)).event
+        validated = stream.accept(event, SenderContext(by, by, False, now))
+        if not self.may_send(stream, by, validated):
+            return
+        accepted = validated.event
         if stream is CHAT:
             key = timestamp_sk(accepted["timestamp"], accepted["messageId"], accepted["sender"])
             self.keys.append((by, key))
         self.sent.append((by, now, text, Envelope("chat", "r-1", iso(now), [accepted]).encode()))
 
-    def say(self, by: str) -> None:
-        text = f"<{by} {len(self.sent)}>"
-        self.accept(CHAT, by, {"roomId": "kitchen~4", "message": text}, text)
+    def may_send(self, _stream: Stream, _by: str, _event: ValidatedEvent) -> bool:
+        """Whether an event is accepted."""
+        return True
+
+    def say(self, by: str, ahead: float = 0) -> None:
+        text, at = f"<{by} {len(self.sent)}>", iso(self.clock.now() + round(ahead * SECOND))
+        self.accept(CHAT, by, {"roomId": self.room, "message": text, "timestamp": at}, text)
 
     def share(self, by: str) -> None:
         """Upload a file, and accept a message that names it."""
-        text = f"<{by} {len(self.sent)}>"
+        text, before = f"<{by} {len(self.sent)}>", len(self.sent)
         upload_id = b32encode(len(self.sent).to_bytes(16)).decode().lower().rstrip("=")
         now = datetime.fromisoformat(iso(self.clock.now() + 1000))
-        self.uploads.put(file_name(by, "kitchen~4", upload_id), at=now)
+        self.uploads.put(file_name(by, self.room, upload_id), at=now)
         named = {"id": upload_id, "name": text, "type": "image/png", "bytes": len(PNG)}
-        self.accept(CHAT, by, {"roomId": "kitchen~4", "message": text, "attachments": [named]}, text)
-        assert self.attachments.accept([json.loads(self.sent[-1][3])["events"][0]], self.clock.now()) == [None]
+        self.accept(CHAT, by, {"roomId": self.room, "message": text, "attachments": [named]}, text)
+        for *_, record in self.sent[before:]:
+            assert self.attachments.accept(json.loads(record)["events"], self.clock.now()) == [None]
 
     def change(self, by: str, which: int, kind: str) -> None:
         """Edit or delete a message of one's own, or react to any."""
@@ -98,7 +108,7 @@ class Stage(World):
         if known:
             text = f"<{by} {len(self.sent)}>"
             more = {"edit": {"message": text}, "react": {"value": text}, "delete": {}}[kind]
-            at = {"roomId": "kitchen~4", "key": known[which % len(known)], "change": kind}
+            at = {"roomId": self.room, "key": known[which % len(known)], "change": kind}
             self.accept(CHANGES, by, at | more, text)
 
     def deliver(self, which: int) -> None:
@@ -149,6 +159,12 @@ class Stage(World):
             self.clock.advance(delay)
             self.eraser.run(task, lambda: 100.0)
 
+    def play(self, steps: list[tuple[Any, ...]]) -> None:
+        """Take these steps, and let everything end."""
+        for name, *arguments in steps:
+            (self.clock.advance if name == "wait" else getattr(self, name))(*arguments)
+        self.settle()
+
     def settle(self) -> None:
         """Let every lane and the erasure come to their ends, and deliver everything once more."""
         while self.tasks.sent:
@@ -198,14 +214,8 @@ def dynamodb(dynalite: str) -> Iterator[Any]:
 @example(steps=[*KNOWN, ("change", ANN, 0, "edit"), ("request_erasure",), ("run_slice",), ("deliver", 2)])
 @given(steps=st.lists(STEPS, min_size=5, max_size=40))
 def test_no_order_brings_a_text_of_an_erased_user_back(dynamodb: Any, steps: list[tuple[Any, ...]]) -> None:
-    stage = Stage(dynamodb, MessageStore(DynamoStore(writing_client(2), 2)))
-    stage.clear()  # of an example that failed
-    for name, *arguments in steps:
-        if name == "wait":
-            stage.clock.advance(*arguments)
-        else:
-            getattr(stage, name)(*arguments)
-    stage.settle()
+    stage = Stage(dynamodb)
+    stage.play(steps)
 
     for by, accepted_at, text, _ in stage.sent:
         if by == ANN and iso(accepted_at) <= stage.erased_at:

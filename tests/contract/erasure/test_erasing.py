@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -18,8 +16,7 @@ from headrace.features.people.erasures import Task
 from headrace.features.people.hashes import SKIER, USER, Person
 from headrace.features.people.jobs import DONE, RUNNING
 from headrace.queues.ports import RetryRecord
-from headrace.storage.dynamodb.client import DynamoClient
-from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill
+from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill, stopped_after
 from tests.contract.tables import made
 from tests.fakes.queues import Message
 from tests.worlds.message_changes import CHANGES
@@ -169,31 +166,15 @@ def test_the_text_of_a_notice_goes_too(world: World) -> None:
     assert world.holding("goodbye") == world.holding(ANN) == []
 
 
-class Stopped(Exception):
-    """An invocation that ends in the middle."""
-
-
 @pytest.mark.parametrize("writes", range(1, 40, 3))
-def test_an_erasure_that_stops_after_any_write_is_completed_by_the_next_try(
-    world: World, monkeypatch: pytest.MonkeyPatch, writes: int
-) -> None:
+def test_an_erasure_that_stops_after_any_write_is_completed_by_the_next_try(world: World, writes: int) -> None:
     """Counts of reactions are right, and nothing of the person is left."""
     found = fill(world)
     bobs = found["bob writes"]["timestampSk"]
     assert count_reactions(world, "kitchen~4", bobs) == {"+1": 2}
-    left = iter(range(writes))
-    call = DynamoClient.call
-
-    def stopping(self: DynamoClient, operation: Any, **parameters: Any) -> Any:
-        if operation.__name__ not in ("query", "scan", "get_item", "batch_get_item") and next(left, None) is None:
-            raise Stopped
-        return call(self, operation, **parameters)
-
-    monkeypatch.setattr(DynamoClient, "call", stopping)
     task = Task(ANN, str(SKIER_ID), iso(world.clock.now()))
-    with contextlib.suppress(Stopped):
+    with stopped_after(writes):
         world.eraser.run(task, lambda: 100.0)
-    monkeypatch.setattr(DynamoClient, "call", call)
 
     world.eraser.run(task, lambda: 100.0)
     world.eraser.run(replace(task, round=2), lambda: 100.0)

@@ -18,8 +18,8 @@ from headrace.features.attachments.files import file_name
 from headrace.features.edits.change import fold
 from headrace.features.people.erasures import Task as Erasure
 from headrace.features.people.exports.exporter import beside_of
-from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
-from headrace.features.people.hashes import Person
+from headrace.features.people.exports.tasks import WITHDRAWN, Export, Task, folder_of
+from headrace.features.people.hashes import ROOM, Person
 from headrace.features.people.jobs import DONE, RUNNING
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.memberships import Change, membership_event

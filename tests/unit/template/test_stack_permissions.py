@@ -64,10 +64,9 @@ def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack:
 
 
 def test_of_messages_only_changes_are_deleted_and_none_is_replaced(template_stack: TemplateStack) -> None:
-    for function in ("PersistEvents", "EraseUsers"):
-        for one in statements_of(template_stack, function, "ChatMessagesTable"):
-            if "dynamodb:BatchWriteItem" in as_list(one["Action"]):
-                assert one["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": CHANGES}}
+    for one in statements_of(template_stack, "PersistEvents", "ChatMessagesTable"):
+        if "dynamodb:BatchWriteItem" in as_list(one["Action"]):
+            assert one["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": CHANGES}}
 
 
 def test_functions_delete_invitations_and_no_memberships(template_stack: TemplateStack) -> None:

@@ -15,7 +15,7 @@ from .. import Rooms, SendSettings, Token, __version__, types
 from . import profiles
 from .attachments import attachments, files_of
 from .checks import doctor, trace
-from .erasure import erase, erasure
+from .erasure import delete_room, erase, erasure
 from .export import export
 from .letters import COMMANDS
 from .login import login, logout
@@ -55,7 +55,8 @@ def cli(context: click.Context, /, profile: str | None, timeout: float, as_json:
     context.obj = Stage(given["http_url"], given["ws_url"], given["token"], as_json, found, settings)
 
 
-for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads, stream):
+ERASING = (delete_room, erase, erasure)
+for command in (*COMMANDS, *ERASING, export, attachments, doctor, trace, login, logout, ski, ads, stream):
     cli.add_command(command)
 
 

@@ -1,9 +1,10 @@
-"""The commands that erase a user, and show how far it is."""
+"""The commands that erase a user or delete a room, and show how far it is."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -22,10 +23,7 @@ PAUSE = 5
 @click.pass_obj
 def erase(stage: Stage, user_id: str, skier: int | None, confirm: str | None) -> None:
     """Erase a user for good, after you confirm who. It takes a few minutes: `headrace erasure USER` shows how far."""
-    if confirm is None:
-        confirm = click.prompt("This cannot be undone. Type the user to erase", err=stage.as_json)
-    if confirm != user_id:
-        raise click.UsageError(f"nothing is erased: {visible(confirm)} is not {visible(user_id)}")
+    _confirm(stage, user_id, confirm, "erase")
     with stage.client() as api:
         answer = api.erase_user(user_id, {} if skier is None else {"skierID": skier})
     _show(stage, answer)
@@ -38,19 +36,49 @@ def erase(stage: Stage, user_id: str, skier: int | None, confirm: str | None) ->
 def erasure(stage: Stage, user_id: str, wait: bool) -> None:
     """Show how far the erasure of a user is. The exit code is 1 while it runs."""
     with stage.client() as api:
-        answer = api.get_erasure(user_id)
-        while wait and answer["state"] != "done":
-            time.sleep(PAUSE)
-            answer = api.get_erasure(user_id)
+        answer = _waited(lambda: api.get_erasure(user_id), wait)
     _show(stage, answer)
     sys.exit(0 if answer["state"] == "done" else 1)
+
+
+@click.command(cls=Command)
+@click.argument("room_id", metavar="ROOM")
+@click.option("--operator", is_flag=True, help="Delete a room of any kind, with a token for operators.")
+@click.option("--confirm", help="The room again; default: ask.")
+@click.option("--wait", is_flag=True, help="Wait until it is done.")
+@click.pass_obj
+def delete_room(stage: Stage, room_id: str, operator: bool, confirm: str | None, wait: bool) -> None:
+    """Delete a room of members that you own for good, after you confirm which. Repeated, it shows how far it is."""
+    _confirm(stage, room_id, confirm, "delete")
+    with stage.client() as api:
+        if operator:
+            api.delete_any_room(room_id)
+        ask = api.get_room_deletion if operator else api.delete_room
+        answer = _waited(lambda: ask(room_id), wait)
+    _show(stage, answer)
+
+
+def _waited(ask: Callable[[], Any], wait: bool) -> Any:
+    """How far it is; with ``wait``, when it is done."""
+    while (answer := ask())["state"] != "done" and wait:
+        time.sleep(PAUSE)
+    return answer
+
+
+def _confirm(stage: Stage, id: str, confirm: str | None, verb: str) -> None:
+    """Check that the id was typed again. Raises UsageError."""
+    if confirm is None:
+        confirm = click.prompt(f"This cannot be undone. Type what to {verb}", err=stage.as_json)
+    if confirm != id:
+        raise click.UsageError(f"nothing is {verb}d: {visible(confirm)} is not {visible(id)}")
 
 
 def _show(stage: Stage, answer: Any) -> None:
     if stage.as_json:
         show_json(answer)
         return
-    click.echo(f"{visible(answer['userId'])}: {answer['state']}, erased what came until {answer['erasedAt']}")
+    name, until = answer.get("userId") or answer["roomId"], answer.get("freeFrom") or answer["erasedAt"]
+    click.echo(f"{visible(name)}: {answer['state']}, erased what came until {until}")
     for name, count in answer["counts"].items():
         click.echo(f"  {visible(name)}: {count}")
     click.echo(f"copies in backups end at {answer['backupsUntil']}")

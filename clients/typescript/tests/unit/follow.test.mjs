@@ -479,6 +479,14 @@ test("signals of followed rooms and unknown frames reach their handlers", async 
   client.close();
 });
 
+test("a room that is deleted ends for who follows it", async () => {
+  const { server, client, found } = await following();
+  server.push({ type: "roomDeleted", roomId: "lobby", timestamp: "2026-11-30T23:10:02.420133Z" });
+  await pass(10);
+  assert.equal(found.error.code, "not_found");
+  client.close();
+});
+
 // Random faults: each name with its probability.
 const FAULTS = { lost: 0.1, skipped: 0.05, repeated: 0.1, late: 0.2, refused: 0.05, ignored: 0.02, handshake: 0.2 };
 const MESSAGES = 30;

@@ -47,7 +47,8 @@ def room_services() -> RoomServices:
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    to_users = channels(publisher().live_publisher())
+    live = publisher().live_publisher()
+    to_users = channels(live)
     joins = Joins(memberships(), STREAMS[MESSAGE], acceptor(), to_users)
     return RoomServices(
         rooms(),
@@ -60,5 +61,6 @@ def room_services() -> RoomServices:
         to_users,
         functools.partial(restart, room_log()),
         cursors,
+        live,
         RoomSettings.read().chat_retention_days or MOST_DAYS,
     )

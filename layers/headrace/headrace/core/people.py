@@ -19,7 +19,10 @@ AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Who is erased: a user, and maybe the skier that the user is. Pseudonyms replace their ids in rows that stay."""
+    """Who is erased: a user, and maybe the skier that the user is. Pseudonyms replace their ids in rows that stay.
+
+    With a ``room_id``, it is a room, and no user.
+    """
 
     user_id: str
     skier_id: str | None
@@ -28,6 +31,7 @@ class Target:
     skier_pseudonym: str
     is_last: bool = False
     """Whether it is the last round: what leads to other rows is deleted only now."""
+    room_id: str = ""
 
 
 Progress = Generator[tuple[str, int], None, None]
@@ -49,7 +53,7 @@ Find = Callable[[Any, str, "Item | None"], Iterator[tuple[list[Item], "Item | No
 """Finds the rows of a table that name a person, from a place on."""
 
 FindErased = Callable[[Stream, Sequence[tuple[str, Mapping[str, Any]]]], set[int]]
-"""Which events are of people who were erased after these were accepted, by index.
+"""Which events are of people who were erased after these were accepted, or of deleted rooms, by index.
 
 Each event comes after the canonical time of its acceptance. It raises StoreUnavailable if this cannot be known now.
 """

@@ -136,7 +136,7 @@ class Stream:
     are these days, where no variable has them. Its events are in the persist queues of ``group``, or in its own.
     A stream with ``analytics_dimensions`` has analytics (``headrace.features.analytics``).
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
-    ``people`` are the fields of its stamped events that name a person, each with the kind of person.
+    ``people`` are the fields of its stamped events that name who can be erased, each with the kind: a person or a room.
     ``kinds`` are those of events with a ``kind_field``, by its value. The kind of all others has the stream's name.
     ``tell`` says what others are told of its rows. ``archived`` are its tables, by the names of their keys.
     """

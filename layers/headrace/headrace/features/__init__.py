@@ -32,6 +32,7 @@ NAMES = (
     "tell",
     "archive",
     "people",
+    "room_deletion",
     "operations",
 )
 """The folders, in the order of their hooks. An erasure or an export that runs keeps its place in that order."""

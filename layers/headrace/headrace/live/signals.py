@@ -17,7 +17,7 @@ from headrace.core.json import encode
 class Signal:
     """A signal that ``connection_id`` sent: ``frame`` is what the other subscribers of the room get.
 
-    ``timestamp`` is when it was sent, a canonical time.
+    ``timestamp`` is when it was sent, a canonical time. One of the server has no name, but that of its type.
     """
 
     room_id: str
@@ -41,8 +41,9 @@ def parse(body: bytes) -> Signal:
     try:
         content = json.loads(body)
         frame = content["frame"]
-        texts = (frame["roomId"], content["connectionId"], frame["name"], frame["timestamp"])
-    except (KeyError, TypeError, RecursionError) as error:
+        name = frame.get("name", frame["type"])
+        texts = (frame["roomId"], content["connectionId"], name, frame["timestamp"])
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a signal") from error
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("not a signal")

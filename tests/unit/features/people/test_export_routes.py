@@ -10,8 +10,8 @@ import pytest
 from headrace.api.router import Api, http_handler
 from headrace.core.times import DAY, HOUR
 from headrace.features.people.exports.routes import ExportServices
-from headrace.features.people.exports.tasks import ROOM, WITHDRAWN, Export, File, Kind, Task
-from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.exports.tasks import WITHDRAWN, Export, File, Kind, Task
+from headrace.features.people.hashes import ROOM, SKIER, USER, Person, PersonHashes
 from headrace.features.people.jobs import DONE, RUNNING, Job
 from headrace.runtime.observability import logger
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Role

@@ -1,4 +1,4 @@
-"""P15: What comes late of an erased person is dropped, and nothing of anybody else."""
+"""P15, P18: What comes late of an erased person is dropped, and nothing of anybody else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from headrace.core.envelope import Envelope
 from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.stream import Stream
-from headrace.core.times import MINUTE, iso
+from headrace.core.times import DAY, MINUTE, iso
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import ErasureScreen, RowWriter
 from headrace.features.ads.stream import ADS
 from headrace.features.people.erasures import find_erased
-from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes, people_of
+from headrace.features.people.hashes import ROOM, SKIER, USER, Person, PersonHashes, people_of
 from headrace.features.ski.stream import SKI
 from headrace.stage.registry import STREAMS
 from tests.worlds.message_changes import CHANGES
@@ -59,8 +59,8 @@ class World(WritePath):
         return [row["message"] for row in self.rows()]
 
 
-def record(*texts: str, user: str = "ann", accepted_at: int = NOW - OLD - 1) -> bytes:
-    events = [CHAT.accept(message(message=text), sender(user)).event for text in texts]
+def record(*texts: str, user: str = "ann", accepted_at: int = NOW - OLD - 1, room: str = "lobby") -> bytes:
+    events = [CHAT.accept(message(message=text, roomId=room), sender(user)).event for text in texts]
     return Envelope("chat", "r-1", iso(accepted_at), events).encode()
 
 
@@ -81,6 +81,17 @@ def test_what_a_user_sends_after_the_erasure_is_stored() -> None:
     world.persist(record("back again", accepted_at=NOW - 2 * OLD), record("before", accepted_at=NOW - 3 * OLD))
 
     assert world.stored() == ["back again"]
+
+
+@pytest.mark.parametrize(("room", "stored"), [("kitchen", ["free"]), ("direct:x", ["free", "late"])])
+def test_what_was_accepted_for_a_deleted_room_is_dropped_until_its_id_is_free(room: str, stored: list[str]) -> None:
+    world = World()
+    world.graves.bury(ROOM, room, NOW - 16 * DAY)
+    accepted = {"before": NOW - 16 * DAY, "late": NOW - 16 * DAY + 1, "free": NOW - DAY + 1}
+
+    world.persist(*(record(text, accepted_at=at, room=room) for text, at in accepted.items()))
+
+    assert sorted(world.stored()) == stored
 
 
 def test_a_poison_event_of_an_erased_user_is_dropped_too() -> None:
@@ -117,9 +128,9 @@ JOIN = {"roomId": "kitchen", "message": "", "messageType": "JOIN", "userId": "bo
 @pytest.mark.parametrize(
     ("stream", "event", "people"),
     [
-        (CHAT, {"roomId": "kitchen", "message": "hello"}, {(USER, "ann")}),
-        (CHAT, JOIN, {(USER, "ann"), (USER, "bob")}),
-        (CHANGES, REACTION, {(USER, "ann")}),
+        (CHAT, {"roomId": "kitchen", "message": "hello"}, {(USER, "ann"), (ROOM, "kitchen")}),
+        (CHAT, JOIN, {(USER, "ann"), (USER, "bob"), (ROOM, "kitchen")}),
+        (CHANGES, REACTION, {(USER, "ann"), (ROOM, "kitchen")}),
         (ADS, CLICK, {(USER, "ann")}),
         (SKI, RIDE, {(SKIER, "42")}),
     ],

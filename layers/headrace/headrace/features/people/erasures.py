@@ -1,4 +1,4 @@
-"""Erasures in the Erasures table: one row per erased person, which is also the tombstone.
+"""Erasures in the Erasures table: one row per erased person or deleted room, which is also the tombstone.
 
 It says until when a person was erased. An event that was accepted before then is never stored again.
 """
@@ -15,11 +15,12 @@ from pydantic import Field
 from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
-from headrace.features.people.hashes import ErasureSettings, PersonHashes, people_of, person_hashes
+from headrace.features.people.hashes import ROOM, USER, ErasureSettings, Person, PersonHashes, people_of, person_hashes
 from headrace.features.people.jobs import DONE, STATE_NAME, DynamoJobs, Job, TaskQueue
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ScreenSettings
 from headrace.services.shared import dynamodb
+from headrace.streams.chat.rooms.rooms import free_from
 
 _COUNT = "count:"
 """How the attributes with counts begin."""
@@ -39,7 +40,7 @@ class ErasureTaskSettings(ErasureSettings, ScreenSettings):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One slice of an erasure: the ``step`` of a ``round`` at which it begins.
+    """One slice of an erasure, or of the deletion of a room: the ``step`` of a ``round`` at which it begins.
 
     The first round erases what there is. The second one follows when every event that was accepted before the erasure
     is either stored or will be refused. With an archive, a third one tidies it.
@@ -50,6 +51,14 @@ class Task:
     erased_at: str
     round: int = 1
     step: int = 0
+    room_id: str = ""
+    owner: str | None = None
+    """The key of the owner who deletes the room."""
+
+    @property
+    def person(self) -> Person:
+        """Who is erased."""
+        return Person(ROOM, self.room_id) if self.room_id else Person(USER, self.user_id)
 
 
 class DynamoErasures(DynamoJobs[Job]):
@@ -101,17 +110,24 @@ def erasures() -> DynamoErasures:
 def find_erased(
     erasures: DynamoErasures, hashes: PersonHashes, stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> set[int]:
-    """Which of ``events`` are of people who were erased after they were accepted; see :data:`.FindErased`."""
+    """Which of ``events`` are of people who were erased after they were accepted; see :data:`.FindErased`.
+
+    Of a deleted room, it is those that were accepted until its id was free.
+    """
     try:
-        keys = [{hashes.key(person) for person in people_of(stream, event)} for _, event in events]
+        keys = [{hashes.key(person): person for person in people_of(stream, event)} for _, event in events]
     except SecretsUnavailable as error:
         raise StoreUnavailable(error.message) from error
     found = erasures.erased_at(set().union(*keys)) if any(keys) else {}
     return {
         index
         for index, ((accepted_at, _), named) in enumerate(zip(events, keys, strict=True))
-        if any(accepted_at <= found.get(key, "") for key in named)
+        if any(key in found and accepted_at <= _until(person, found[key]) for key, person in named.items())
     }
+
+
+def _until(person: Person, erased_at: str) -> str:
+    return free_from(person.id, erased_at) if person.kind == ROOM else erased_at
 
 
 def erased(stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:

@@ -7,13 +7,14 @@ import hashlib
 import hmac
 from base64 import b32encode
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from headrace.core.stream import Stream
 from headrace.runtime.setting_forms import KeyArn, Settings, TableName
 from headrace.services.shared import secrets
 
 USER, SKIER = "user", "skier"
+ROOM: Literal["room"] = "room"
 PSEUDONYM_PREFIX = "erased-"
 _BYTES = 15
 """Bytes of a hash, which are 24 characters of base32: no two people have the same one, and it cannot be guessed."""
@@ -29,7 +30,7 @@ class ErasureSettings(Settings):
 
 
 class Person(NamedTuple):
-    """A user of chat and ads, or a skier. A user and a skier with the same id are two people."""
+    """A user of chat and ads, or a skier. A user and a skier with the same id are two people. A room counts as one."""
 
     kind: str
     id: str

@@ -26,7 +26,7 @@ SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
 GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", "attachments", *SHOWN_REACTIONS)
 """Attributes that a deleted message does not have."""
 KEPT_WHEN_DELETED = {"userId", "username", "message", "messageType", "messageId", "timestamp", "replyTo", "thread"}
-KEPT_WHEN_DELETED |= {"memberId", "memberName", "bucketId", "uncheckedAt"}
+KEPT_WHEN_DELETED |= {"memberId", "memberName", "bucketId", "uncheckedAt", "acceptedAt"}
 """Attributes that it keeps: who wrote it, when, and its place among others. Its ``message`` is empty."""
 AWAITED = "awaited"
 """Attribute of the row under the key of a message that is not stored yet and has changes. Each change gives it another

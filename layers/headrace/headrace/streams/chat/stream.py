@@ -33,6 +33,9 @@ from headrace.streams.chat.room_shards import partitions_of
 MESSAGE = "chat"
 """The kind of messages, which has the name of their stream."""
 TEXT = "TEXT"
+ACCEPTED_AT = "acceptedAt"
+"""Attribute of a message of a direct room whose time is ahead of its acceptance; it holds that time. So the deletion of
+the room tells it from messages of the next room with the same id."""
 UNCHECKED = "uncheckedAt"
 """Attribute of a message whose sender's right could not be checked when it was accepted; it holds that time."""
 ID_FIELD = "messageId"
@@ -133,6 +136,8 @@ class Messages:
         for name, field in self.fields:
             if values[name]:
                 field.store(row, values[name])
+        if keys.is_reserved_room(message.room_id) and times.micros_of(timestamp) > accepted_at:
+            row[ACCEPTED_AT] = times.iso(accepted_at)
         if message.unchecked_at is not None:
             row[UNCHECKED] = message.unchecked_at
         if table.retention_days:
@@ -212,8 +217,8 @@ class RoomMessagePage(MessagePage):
 
 ITEM_FIELDS = tuple(name for name in MessageItem.__annotations__ if name != "key")
 """Attributes of a row that clients see under the same names."""
-HIDDEN = {UNCHECKED}
-"""The attribute that no answer has, beside keys: it is for storing alone."""
+HIDDEN = {UNCHECKED, ACCEPTED_AT}
+"""The attributes that no answer has, beside keys: they are for storing and deleting."""
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,7 +251,7 @@ CHAT = Stream(
         Index(name=REPLY_INDEX, partition_key=THREAD, sort_key="timestampSk", sparse=True),
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
-    people=(("userId", "user"), ("memberId", "user"), ("changedBy", "user")),
+    people=(("userId", "user"), ("memberId", "user"), ("changedBy", "user"), ("roomId", "room")),
     kind_field=CHANGE,
     archived={
         frozenset(("roomId",)): ArchivedTable("chat", "rooms"),

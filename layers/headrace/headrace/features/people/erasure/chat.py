@@ -1,30 +1,33 @@
-"""Erases a user from the messages.
+"""Erases a user from the messages, and deletes the messages of a room.
 
-A message stays as the stub of a deleted one, so that pages, cursors and counts stay as they are. It has a pseudonym
-instead of the user.
+A user's message stays as the stub of a deleted one, so that pages, cursors and counts stay as they are. It has a
+pseudonym instead of the user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
+from headrace.core.keys import time_of
 from headrace.core.people import AT_ONCE, PART, Progress, Target
 from headrace.core.stream import Hook
 from headrace.core.times import Clock, iso
 from headrace.features.people.finders import messages_of, notices_of
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import rows_of
-from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED, place_of
+from headrace.storage.dynamodb.client import DynamoTable, rows_of
+from headrace.streams.chat.message_row import AWAITED, CHANGE_KEY, ERASED, GONE_WHEN_DELETED, is_message, place_of
 from headrace.streams.chat.messages.dynamodb import MessageTable, key_of
 from headrace.streams.chat.messages.known import Remove
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.redis import RoomLog
 from headrace.streams.chat.messages.room_log import Batch
-from headrace.streams.chat.stream import TEXT
+from headrace.streams.chat.room_shards import partitions_of
+from headrace.streams.chat.rooms.rooms import free_from
+from headrace.streams.chat.stream import ACCEPTED_AT, TEXT
 
 _AS_DELETED = (
     f", deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
@@ -57,10 +60,7 @@ class ChatEraser:
         """Blank the user's messages, and replace the user's name in them and in notices."""
         found = rows_of(messages_of(self._table, target.user_id))
         for rows in parts(found, PART):
-            # Before the rows change: afterwards, they are not found again.
-            if any(self._late(rows)):
-                raise StoreUnavailable("analytics cannot be marked as changed right now")
-            self._restart_logs({row["roomId"] for row in rows})
+            self._mark(rows)
             yield "messages", sum(self._parallel.map(partial(self._erase, target), rows))
 
     def _erase(self, target: Target, row: Item) -> bool:
@@ -87,7 +87,30 @@ class ChatEraser:
             renamed += self._table.update_if("memberId = :user", key_of(*place_of(row)), expression, values)
         return renamed
 
-    def _restart_logs(self, room_ids: Collection[str]) -> None:
-        """Let the logs of rooms begin again. Without the cache, nothing is erased: a log may keep texts for long."""
-        if room_ids:
+    def room(self, beside: Callable[[str], Iterable[str]], target: Target) -> Progress:
+        """Delete the messages of a room with all that is kept ``beside`` them, in partitions of the same table.
+
+        Of a direct room that was opened again, those of the next room stay.
+        """
+        room_id, until = target.room_id, free_from(target.room_id, target.erased_at)
+        for partition in (*partitions_of(room_id), *beside(room_id)):
+            # Also of messages that are awaited.
+            found = rows_of(DynamoTable.query_pages(self._table, "roomId", partition, ConsistentRead=True))
+            old = (row for row in found if row.get(ACCEPTED_AT, time_of(row["timestampSk"])) <= until)
+            for rows in parts(old, PART):
+                own = [row for row in rows if row["roomId"] == room_id]
+                self._mark([*filter(is_message, own)])
+                # With the mark, all that may be beside a message is looked for.
+                self._parallel.map(lambda row: self._remove({AWAITED: "", **row}), own)
+                self._table.forget_rows(rows)
+                yield "messages" if own else "changes", len(rows)
+
+    def _mark(self, rows: Sequence[Item]) -> None:
+        """Let analytics and logs of rooms know that messages change, while they can be found.
+
+        Without the cache, nothing is erased: a log may keep texts for long.
+        """
+        if any(self._late(rows)):
+            raise StoreUnavailable("analytics cannot be marked as changed right now")
+        if room_ids := {row["roomId"] for row in rows}:
             self._log.append({room_id: Batch(new_tag()) for room_id in room_ids})

@@ -11,7 +11,7 @@ from headrace.core import times
 from headrace.core.people import Step, Target
 from headrace.core.times import Clock
 from headrace.features.people.erasures import DynamoErasures, Task
-from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.hashes import SKIER, Person, PersonHashes
 from headrace.features.people.jobs import DONE, MARGIN, TaskQueue
 
 SAVE_SECONDS = 1.0
@@ -36,7 +36,7 @@ def rounds_of(steps: Sequence[Step], archive: Sequence[Step], age: int, storing:
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Runs erasures in three ``rounds``."""
+    """Runs erasures in three ``rounds``, and deletions of rooms in ``room_rounds``."""
 
     rounds: Sequence[Round]
     erasures: DynamoErasures
@@ -45,6 +45,7 @@ class Eraser:
     clock: Clock
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    room_rounds: Sequence[Round] = ()
 
     def run(self, task: Task, remaining: Callable[[], float]) -> None:
         """Run a slice, and send the next one, unless the erasure is done. ``remaining`` are the seconds left.
@@ -53,27 +54,25 @@ class Eraser:
             Unavailable: a dependency does not answer. The slice can be run again.
         """
         skier = None if task.skier_id is None else self.hashes.key(Person(SKIER, task.skier_id))
-        erasure = self.erasures.begin(self._key(task.user_id), task.erased_at, skier)
+        key = self.hashes.key(task.person)
+        erasure = self.erasures.begin(key, task.erased_at, task.owner if skier is None else skier)
         if erasure.state == DONE or erasure.began_at != task.erased_at:
             return  # delivered twice, or requested twice at once
         if skier is not None:
             self.erasures.bury(skier, task.erased_at)
-        target = self._target(task)
-        steps, _ = self.rounds[task.round - 1]
+        target, rounds = self._target(task), self.room_rounds if task.room_id else self.rounds
+        steps, _ = rounds[task.round - 1]
         for number in range(task.step, len(steps)):
-            if not self._run_step(steps[number], target, remaining):
+            if not self._run_step(steps[number], key, target, remaining):
                 self.queue.send(replace(task, step=number))
                 return
-        for following, pause in self.rounds[task.round : task.round + 1]:
+        for following, pause in rounds[task.round : task.round + 1]:
             if following:
                 self.queue.send(replace(task, round=task.round + 1, step=0), pause)
                 return
-        self.erasures.finish(self._key(task.user_id), task.erased_at, times.iso(self.clock.now()))
+        self.erasures.finish(key, task.erased_at, times.iso(self.clock.now()))
 
-    def _key(self, user_id: str) -> str:
-        return self.hashes.key(Person(USER, user_id))
-
-    def _run_step(self, step: Step, target: Target, remaining: Callable[[], float]) -> bool:
+    def _run_step(self, step: Step, key: str, target: Target, remaining: Callable[[], float]) -> bool:
         """Whether the step came to its end in time."""
         counts: Counter[str] = Counter()
         saved = began = self.monotonic()
@@ -86,28 +85,29 @@ class Eraser:
                 self.sleep(min(pause, max(0.0, spare)))
                 began = self.monotonic()
                 if self.monotonic() - saved > SAVE_SECONDS:
-                    self._save(target, counts)
+                    self._save(key, target, counts)
                     saved = self.monotonic()
                 if pause >= spare:
                     return False
         finally:
             progress.close()
-            self._save(target, counts)
+            self._save(key, target, counts)
         return True
 
-    def _save(self, target: Target, counts: Counter[str]) -> None:
+    def _save(self, key: str, target: Target, counts: Counter[str]) -> None:
         found = {name: count for name, count in counts.items() if count}
         if found:
-            self.erasures.add(self._key(target.user_id), target.erased_at, found)
+            self.erasures.add(key, target.erased_at, found)
         counts.clear()
 
     def _target(self, task: Task) -> Target:
-        user, skier = Person(USER, task.user_id), Person(SKIER, task.skier_id or "")
+        skier = Person(SKIER, task.skier_id or "")
         return Target(
             task.user_id,
             task.skier_id,
             task.erased_at,
-            self.hashes.pseudonym(user, task.erased_at),
+            self.hashes.pseudonym(task.person, task.erased_at),
             self.hashes.pseudonym(skier, task.erased_at),
             task.round == 2,
+            task.room_id,
         )

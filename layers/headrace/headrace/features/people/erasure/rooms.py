@@ -1,4 +1,4 @@
-"""Erases a user from rooms, memberships, invitations, blocks and connections."""
+"""Erases a user from rooms, memberships, invitations, blocks and connections, and a room from these."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
+from headrace.core.keys import TIME_LENGTH
 from headrace.core.people import Progress, Target
 from headrace.features.people.finders import (
     connections_of,
@@ -17,6 +18,8 @@ from headrace.features.people.finders import (
 )
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, rows_of
+from headrace.streams.chat.rooms.memberships import INVITERS
+from headrace.streams.chat.rooms.rooms import free_from
 
 Notices = Callable[[Target, Item], int]
 """Takes the user out of the notices of a membership; returns how many."""
@@ -84,6 +87,27 @@ class RoomsEraser:
         for rows, _ in rooms_naming(self._rooms, target.user_id):
             yield "rooms", sum(self._leave_room(target, row) for row in rows)
 
+    def members(self, target: Target) -> Progress:
+        """Delete the memberships of a room, with their read marks, and its invitations. An index finds them."""
+        until = free_from(target.room_id, target.erased_at)
+        for room_id in (target.room_id, f"#{target.room_id}"):
+            found = rows_of(self._memberships.query_pages("roomId", room_id, IndexName="RoomMembers"))
+            # Beside invitations are the rows of an inviter whose user id is the id of the room.
+            keys = (_key(row) for row in found if not row["userId"].startswith(INVITERS))
+            for some in parts(keys, WRITE_LIMIT):
+                old = [_key(row) for row in self._memberships.get_many(some) if _newest(row) <= until]
+                self._memberships.delete_many(old)
+                yield "memberships", len(old)
+
+    def followers(self, target: Target) -> Progress:
+        """End the subscriptions of a room, in the last round: until then, those who follow it are told of its end."""
+        if target.is_last:
+            until = free_from(target.room_id, target.erased_at)
+            found = self._connections.query_all("roomId", target.room_id, ConsistentRead=True)
+            old = [row["connectionId"] for row in found if row.get("since", "") <= until]
+            self._connections.delete_many([{"roomId": target.room_id, "connectionId": each} for each in old])
+            yield "connections", len(old)
+
     def _leave_room(self, target: Target, row: Item) -> bool:
         key, values = {"roomId": row["roomId"]}, {":user": target.user_id, ":name": target.pseudonym}
         changed = self._rooms.update_if("createdBy = :user", key, "SET createdBy = :name", values)
@@ -93,6 +117,11 @@ class RoomsEraser:
             condition, taken = "seats = :before", {":before": row["seats"], ":seats": seats}
             changed |= self._rooms.update_if(condition, key, "SET seats = :seats", taken)
         return changed
+
+
+def _newest(row: Item) -> str:
+    """The time of the last join or leave of a membership, or of an invitation."""
+    return max((*row.get("joins", ()), *row.get("leaves", ())), default=str(row.get("invitedAt", "")))[:TIME_LENGTH]
 
 
 def _key(row: Item) -> Item:

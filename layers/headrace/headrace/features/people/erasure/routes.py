@@ -45,7 +45,7 @@ class OwnEraseBody(Params):
     confirm: StoredId = Field(description=f"your own user id: {STORED_ID_FORM}")
 
 
-class ErasureBody(TypedDict):
+class Progress(TypedDict):
     """The progress of an erasure.
 
     What was accepted until ``erasedAt`` is erased, or will not be stored, and so is what comes until ``doneAt``.
@@ -55,12 +55,17 @@ class ErasureBody(TypedDict):
     point-in-time recovery are gone at ``backupsUntil``.
     """
 
-    userId: str
     state: Literal["running", "done"]
     erasedAt: CanonicalTime
     doneAt: NotRequired[CanonicalTime]
     backupsUntil: CanonicalTime
     counts: dict[str, int]
+
+
+class ErasureBody(Progress):
+    """The erasure of a user."""
+
+    userId: str
 
 
 def erase(services: ErasureServices, request: Request[UserPath, None, EraseBody]) -> ErasureBody:
@@ -110,7 +115,7 @@ def _erase(services: ErasureServices, now: int, user_id: str, skier_id: str | No
     if skier is not None and erasure.beside != skier:
         detail = FieldError("skierID", "is not part of the erasure that runs", skier_id, "left out until it is done")
         raise Conflict("the user is being erased without this skier; send it again when that is done", details=[detail])
-    return _body(user_id, erasure)
+    return {"userId": user_id, **progress(erasure)}
 
 
 def _shown(services: ErasureServices, user_id: str) -> ErasureBody:
@@ -118,13 +123,13 @@ def _shown(services: ErasureServices, user_id: str) -> ErasureBody:
     if erasure is None:
         detail = FieldError("userId", "was not erased", echo(user_id), "a user whose erasure was requested")
         raise NotFound("there is no erasure of this user", details=[detail])
-    return _body(user_id, erasure)
+    return {"userId": user_id, **progress(erasure)}
 
 
-def _body(user_id: str, erasure: Job) -> ErasureBody:
+def progress(erasure: Job) -> Progress:
+    """The progress of an erasure as answers show it."""
     ended = erasure.done_at or erasure.began_at
-    body: ErasureBody = {
-        "userId": user_id,
+    body: Progress = {
         "state": "done" if erasure.state == DONE else "running",
         "erasedAt": erasure.began_at,
         "backupsUntil": times.iso(times.micros_of(ended) + BACKUP_DAYS * times.DAY),

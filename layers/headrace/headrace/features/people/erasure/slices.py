@@ -33,20 +33,21 @@ from headrace.streams.chat.stream import CHAT
 @functools.cache
 def eraser() -> Eraser:
     """Runs the slices of erasures."""
-    settings = ErasureTaskSettings.read()
+    settings, archive = ErasureTaskSettings.read(), made("archive_steps", FEATURES)
     waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, settings.archive_window_seconds
-    rounds = rounds_of(steps(), made("archive_steps", FEATURES), *waits)
-    return Eraser(rounds, erasures(), erasure_queue(), person_hashes(), clock())
+    rounds, room_rounds = (rounds_of(each, archive, *waits) for each in steps())
+    return Eraser(rounds, erasures(), erasure_queue(), person_hashes(), clock(), room_rounds=room_rounds)
 
 
-def steps() -> Sequence[Step]:
-    """The steps of the first two rounds, in their order."""
+def steps() -> tuple[Sequence[Step], Sequence[Step]]:
+    """The steps of the first two rounds, in their order: of an erasure, and of the deletion of a room."""
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     memberships = DynamoTable(dynamodb(), rooms.memberships_table, "memberships")
     files = Objects(client("s3"), ExportSettings.read().exports_bucket)
     chat = ChatEraser(message_table(), remove, room_log(), late(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     dead_lane = DeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
+    letters = LetterEraser(dead_lane, retry_lane(), erased, all_streams())
     return [
         functools.partial(erase_exports, message_table(), memberships, exports(), files, person_hashes()),
         *made("steps_first", FEATURES),
@@ -54,8 +55,8 @@ def steps() -> Sequence[Step]:
         *made("steps", FEATURES),
         places.connections,
         places.memberships,
-        LetterEraser(dead_lane, retry_lane(), erased, all_streams()).dead_letters,
+        letters.dead_letters,
         # These read whole tables.
         places.named_by_others,
         places.rooms,
-    ]
+    ], [*made("room_steps", FEATURES, chat, places, files), letters.dead_letters]

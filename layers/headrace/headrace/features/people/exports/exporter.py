@@ -13,8 +13,8 @@ from headrace.core.items import Item
 from headrace.core.people import Source
 from headrace.core.times import Clock
 from headrace.features.people.exports.lines import MANIFEST, Omitted, Part
-from headrace.features.people.exports.tasks import ROOM, DynamoExports, File, Task, folder_of
-from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
+from headrace.features.people.exports.tasks import DynamoExports, File, Task, folder_of
+from headrace.features.people.hashes import ROOM, SKIER, USER, Person, PersonHashes
 from headrace.features.people.jobs import MARGIN, RUNNING, TaskQueue
 from headrace.storage.s3 import Objects
 

@@ -19,7 +19,6 @@ from headrace.features.people.erasures import DynamoErasures, erasures
 from headrace.features.people.exports.exporter import as_of, beside_of
 from headrace.features.people.exports.room import owns
 from headrace.features.people.exports.tasks import (
-    ROOM,
     WITHDRAWN,
     DynamoExports,
     Export,
@@ -29,7 +28,7 @@ from headrace.features.people.exports.tasks import (
     export_queue,
     exports,
 )
-from headrace.features.people.hashes import USER, Person, PersonHashes, person_hashes
+from headrace.features.people.hashes import ROOM, USER, Person, PersonHashes, person_hashes
 from headrace.features.people.jobs import DONE, RUNNING, TaskQueue, requested
 from headrace.runtime.aws import client
 from headrace.runtime.observability import audit

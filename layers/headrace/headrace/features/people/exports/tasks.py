@@ -22,8 +22,6 @@ from headrace.services.shared import dynamodb
 WITHDRAWN: State = "withdrawn"
 """Nobody gets links to its files any more: somebody in it was erased, or who asked for it may not read it now."""
 Kind = Literal["user", "room"]
-ROOM: Kind = "room"
-"""The kind of a room among those of people: an export of either is stored by a hash."""
 _RUNS = "startedAt = :startedAt AND #state = :running"
 KEPT_DAYS = 7
 """Until so many days after the request, there are links. S3 deletes a file at the midnight after."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.core.people import Progress, Target
-from headrace.features.people.exports.tasks import ROOM, DynamoExports, folder_of
+from headrace.features.people.exports.tasks import DynamoExports, folder_of
 from headrace.features.people.finders import memberships_of, messages_of
-from headrace.features.people.hashes import USER, Person, PersonHashes
+from headrace.features.people.hashes import ROOM, USER, Person, PersonHashes
 from headrace.storage.dynamodb.client import DynamoTable, rows_of
 from headrace.storage.s3 import Objects
 
@@ -28,14 +28,19 @@ def erase_exports(
     """
     seen = set[Person]()
     for person in _exported(messages, memberships, target.user_id):
-        key = hashes.key(person)
-        if person not in seen and exports.withdraw(key):
-            names = list(files.names(folder_of(key)))
-            for name in names:
-                files.delete(name)
-            if names:
-                yield "exports", len(names)
+        if person not in seen:
+            yield from withdraw(exports, files, hashes.key(person))
         seen.add(person)
+
+
+def withdraw(exports: DynamoExports, files: Objects, key: str) -> Progress:
+    """Delete the files of the last export of a user or a room."""
+    if exports.withdraw(key):
+        names = list(files.names(folder_of(key)))
+        for name in names:
+            files.delete(name)
+        if names:
+            yield "exports", len(names)
 
 
 def _exported(messages: DynamoTable, memberships: DynamoTable, user_id: str) -> Iterator[Person]:

@@ -22,14 +22,15 @@ CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further rows. Rights that are unknown by then are checked before storing."""
 
 MISSING: Intervals = (Interval("", ""),)
-"""There is no such room, and a message of this sender does not create it."""
+"""There is no such room, and a message of this sender does not create it. Of a deleted one, the end is when its id is
+free."""
 
 
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    Without ``by_first_message``, only a trusted sender's message creates one. An open room in the cache costs a dict
-    lookup, any other room one consistent read per request.
+    Without ``by_first_message``, only a trusted sender's message creates one. An open room that was read a moment ago
+    costs two dict lookups, any other room one consistent read per request.
     """
 
     def __init__(
@@ -81,7 +82,17 @@ class RoomGate:
 
     def _needs_check(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.cached(room_id)
-        return room is None or (room.kind == MEMBERS and not trusted)
+        return room is None or (room.kind == MEMBERS and not trusted) or not self._rooms.is_recent(room_id)
+
+    def _missing(self, room_id: str, at: str) -> Intervals:
+        """The rights in a room that was read a moment ago, if it is missing."""
+        free_from = self._rooms.known_retention(room_id).gone_before
+        return (Interval("", free_from),) if free_from > at else MISSING
+
+    def _unread(self, room_id: str, trusted: bool) -> Intervals | None:
+        """What is known of the right without reading the tables: an open room stays one while they are unavailable."""
+        room = self._rooms.cached(room_id)
+        return ALWAYS if trusted or (room is not None and room.kind == OPEN) else None
 
     def _rights(
         self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str, *, creates: bool = True
@@ -91,7 +102,7 @@ class RoomGate:
         With ``creates``, a room that is missing is created where the caller's message may do so.
         """
         # A trusted sender may write to any room; its rooms are read only to create missing ones.
-        rights: dict[str, Intervals | None] = dict.fromkeys(room_ids, ALWAYS if trusted else None)
+        rights = {room_id: self._unread(room_id, trusted) for room_id in room_ids}
         deadline = self._monotonic() + CHECK_SECONDS
         if self._cooldown.is_active:
             return rights
@@ -99,9 +110,12 @@ class RoomGate:
             # Of direct rooms only the membership is read: others must not see whether they exist.
             direct = [] if trusted else [room_id for room_id in room_ids if keys.is_reserved_room(room_id)]
             members = [(caller.subject, room_id) for room_id in direct]
-            for room_id, room in self._rooms.get_many([each for each in room_ids if each not in direct]).items():
-                if room is None and not (creates and may_create(room_id, trusted or self._by_first_message)):
-                    rights[room_id] = MISSING
+            others = [room_id for room_id in room_ids if room_id not in direct]
+            for room_id, room in self._rooms.get_many(others, or_old=False).items():
+                missing = self._missing(room_id, at)
+                is_free = creates and missing is MISSING
+                if room is None and not (is_free and may_create(room_id, trusted or self._by_first_message)):
+                    rights[room_id] = missing
                 elif room is None and self._monotonic() < deadline:
                     room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
                 if room is not None and room.kind == OPEN:
@@ -139,6 +153,7 @@ def refusal(intervals: Intervals | None, message: ValidatedEvent) -> UserError |
 
 
 def _refused_now(intervals: Intervals, room_id: str) -> UserError | None:
-    if intervals is MISSING:
-        return no_room(room_id)
-    return not_in_room(room_id) if not intervals or intervals[-1].left_at is not None else None
+    last = intervals[-1] if intervals else None
+    if last is not None and last.left_at is not None and not last.joined_at:
+        return no_room(room_id, last.left_at)
+    return not_in_room(room_id) if last is None or last.left_at is not None else None

@@ -28,7 +28,7 @@ class RoomAccess:
         self._memberships = memberships
 
     def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
-        """How much of the room ``caller`` may read; an unknown room reads as open and empty.
+        """How much of the room ``caller`` may read; an unknown room reads as open and empty, a deleted one as empty.
 
         Raises:
             Forbidden: a ``members`` room that the caller was never in, or the id of a direct room, existing or not.
@@ -51,7 +51,9 @@ class RoomAccess:
         within = {room_id: memberships[caller.subject, room_id].intervals for room_id in closed}
         found: dict[str, ReadScope | None] = {each: None for each, intervals in within.items() if not intervals}
         missing = [room_id for room_id, room in rooms.items() if room is None]
-        found |= dict.fromkeys(missing, ReadScope(None, exists=False))
+        for room_id in missing:
+            is_deleted = self._rooms.known_retention(room_id).gone_before
+            found[room_id] = ReadScope(() if is_deleted else None, exists=False)
         whole = self.whole_rooms([each for each in {**rooms, **within} if each not in found])
         return found | {each: replace(scope, intervals=within.get(each)) for each, scope in whole.items()}
 
@@ -100,8 +102,12 @@ def existing(room: Room | None, room_id: str) -> Room:
     return room
 
 
-def no_room(room_id: str) -> NotFound:
-    """The error for a room that does not exist."""
+def no_room(room_id: str, free_from: str = "") -> NotFound:
+    """The error for a room that does not exist, or that was deleted; then its id is free from this time on."""
+    if free_from:
+        allowed = f"another id; this one is free from {free_from} on"
+        detail = FieldError("roomId", "is the id of a room that was deleted", echo(room_id), allowed)
+        return NotFound("the room was deleted", details=[detail])
     others = ", or has a message" if shard_count(room_id) == 1 else "; no message creates one with shards"
     if flaw := flaw_of(room_id):
         others = f"; no message creates one whose id {flaw}"

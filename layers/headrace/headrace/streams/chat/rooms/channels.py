@@ -19,8 +19,9 @@ class Change(TypedDict):
     """What has changed for the user in a room. ``key`` is another one for each change.
 
     ``membership``: the user joined, was added, left or was removed, or the role changed. ``invitation``: one came,
-    changed or ended. ``room``: its name, topic or retention. After these, read the room: `GET /rooms/{roomId}` has all
-    of it, and answers 403 to a user who is neither a member nor invited. ``readMark``: the messages up to ``readTo``
+    changed or ended. ``room``: its name, topic or retention, or it was deleted. After these, read the room:
+    `GET /rooms/{roomId}` has all of it, answers 403 to a user who is neither a member nor invited, and 404 if it was
+    deleted. ``readMark``: the messages up to ``readTo``
     are read; of several, the greatest counts, compared as texts with a ``$`` behind them.
     """
 

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.core.collections import slices
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
+from headrace.core.times import Clock, SystemClock, iso
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable, to_wire
@@ -24,21 +25,30 @@ from headrace.streams.chat.rooms.memberships import (
     forgettable,
     newest,
 )
-from headrace.streams.chat.rooms.retention import Retention
-from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
+from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, free_from, seats_taken
 
 READS_AT_ONCE = 8
 """BatchGetItem calls in parallel when many rooms are read."""
 _FORGET_TRIES = 3
 FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)"
 """The condition of an update that adds ``:one`` to a set of at most ``:limit``."""
+_IS_THERE = "attribute_exists(kind)"
+_DELETE = (
+    "SET deletedAt = :at, goneBefore = :gone "
+    "REMOVE kind, form, #name, topic, createdAt, createdBy, seats, lastKey, retentionDays"
+)
 
 
 class RoomTable:
-    """Rooms in their table. Every read is consistent, every method may raise StoreUnavailable."""
+    """Rooms in their table. Every read is consistent, every method may raise StoreUnavailable.
 
-    def __init__(self, client: AwsClient, table: str) -> None:
+    The row of a deleted room has no kind. Its ``goneBefore`` says when its id is free.
+    """
+
+    def __init__(self, client: AwsClient, table: str, clock: Clock | None = None) -> None:
         self._table = DynamoTable(client, table, "rooms")
+        self._clock = clock or SystemClock()
         self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def get(self, room_id: str) -> Room | None:
@@ -47,21 +57,44 @@ class RoomTable:
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         """Several rooms; ``None`` where there is none."""
-        found: dict[str, Room | None] = dict.fromkeys(room_ids)
+        return {room_id: room for room_id, (room, _) in self.read(room_ids).items()}
+
+    def read(self, room_ids: Collection[str]) -> dict[str, tuple[Room | None, Retention]]:
+        """Several rooms, and how long they keep messages. Of a deleted one, only what is later may come."""
+        found: dict[str, tuple[Room | None, Retention]] = dict.fromkeys(room_ids, (None, AS_STAGE))
         keys = [{"roomId": room_id} for room_id in found]
         for rows in self._parallel.map(self._table.get_many, slices(keys, GET_LIMIT)):
-            found |= {row["roomId"]: _room(row) for row in rows}
+            found |= {row["roomId"]: (_room(row), _retention(row)) for row in rows}
         return found
 
-    def create(self, room: Room) -> Room:
-        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
+    def create(self, room: Room) -> Room | None:
+        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards.
+
+        ``None``: the room with this id was deleted, and the id is not free yet.
+        """
         row = {name: value for name, value in room.to_body().items() if value is not None}
-        condition = "attribute_not_exists(roomId)"
+        existing = self._put(row, "attribute_not_exists(roomId)")
+        if existing is None or "kind" in existing:
+            return _room(existing or row)
+        if existing["goneBefore"] > iso(self._clock.now()):
+            return None
+        row |= {name: existing[name] for name in ("deletedAt", "goneBefore")}
+        return _room(self._put(row, "attribute_not_exists(kind)") or row)
+
+    def _put(self, row: Item, condition: str) -> Item | None:
+        """Write a whole row; the row that is there if ``condition`` does not hold."""
         try:
             self._table.put(row, ConditionExpression=condition, ReturnValuesOnConditionCheckFailure="ALL_OLD")
         except ConditionFailed as error:
-            return _room(error.row)
-        return room
+            return error.row
+        return None
+
+    def delete(self, room_id: str, at: str) -> None:
+        """Delete the room of this id, unless it was deleted at ``at`` (a canonical time) or later."""
+        condition = f"{_IS_THERE} AND (attribute_not_exists(deletedAt) OR deletedAt < :at)"
+        names = {"ExpressionAttributeNames": {"#name": "name"}}
+        values = {":at": at, ":gone": free_from(room_id, at)}
+        self._table.update_if(condition, {"roomId": room_id}, _DELETE, values, **names)
 
     def change(
         self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
@@ -71,8 +104,7 @@ class RoomTable:
         ``retention`` are the room's and the new one; if the room has another one by now, nothing changes: ``None``.
         """
         changes: dict[str, str | int | None] = dict(texts)
-        # No partial row: a room is never deleted, except by an operator.
-        condition = "roomId = :room"
+        condition = f"roomId = :room AND {_IS_THERE}"
         values: Item = {":room": room_id}
         if retention is not None:
             before, after = retention
@@ -97,7 +129,7 @@ class RoomTable:
 
     def take_seat(self, room_id: str, user_id: str) -> None:
         """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
-        condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
+        condition = f"{_IS_THERE} AND (attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one))"
         values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
         if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
             raise seats_taken(user_id)
@@ -112,7 +144,7 @@ class RoomTable:
                 {"roomId": room_id},
                 "SET lastKey = :key",
                 {":key": key},
-                ConditionExpression="attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)",
+                ConditionExpression=f"{_IS_THERE} AND (attribute_not_exists(lastKey) OR lastKey < :key)",
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
@@ -121,7 +153,9 @@ class RoomTable:
         return _retention(row) if row else None
 
 
-def _room(row: Item) -> Room:
+def _room(row: Item) -> Room | None:
+    if "kind" not in row:
+        return None
     fixed = row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"]
     return Room(*fixed, row.get("name"), row.get("topic"), row.get("lastKey"), _retention(row))
 

@@ -1,18 +1,22 @@
 """Rooms, and the newest activity in each.
 
 A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
-two creators. Kind, form, creator and creation time never change, so they are cached without expiry. Name and topic may
-change, and are never cached. How long a room keeps its messages is cached for ``RETENTION_SECONDS``.
+two creators. Kind, form, creator and creation time never change until the room is deleted. They are cached, and so is
+how long the room keeps its messages. After ``RETENTION_SECONDS`` they are read again. Name and topic may change, and
+are never cached.
+
+The row of a deleted room stays: it says when its id is free, and hides all messages from before.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from headrace.core import times
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, StoreUnavailable, echo
 from headrace.core.keys import is_reserved_room
@@ -30,6 +34,8 @@ MEMBERS: RoomKind = "members"
 DIRECT: Form = "direct"
 GROUP: Form = "group"
 DIRECT_SEATS = 2
+HELD_DAYS = 15
+"""Days for which nobody gets the id of a deleted room: dead letters of it wait for 14."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,16 @@ def first_room(room_id: str, created_at: str, user_id: str) -> Room:
     return Room(room_id, kind, form, created_at, user_id)
 
 
+def free_from(room_id: str, deleted_at: str) -> str:
+    """The canonical time from which another room can have the id of one that was deleted at ``deleted_at``.
+
+    The id of a direct room follows from its two users, who can open it again at once.
+    """
+    if is_reserved_room(room_id):
+        return deleted_at
+    return times.iso(times.micros_of(deleted_at) + HELD_DAYS * times.DAY)
+
+
 def seats_taken(user_id: str) -> Conflict:
     """The error for a third user of a direct room."""
     detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two users")
@@ -89,39 +105,52 @@ class CachedRooms:
         self._seconds = seconds
 
     def cached(self, room_id: str) -> Room | None:
-        """The room if it is cached. Does not read the table."""
+        """The room if it is cached, however old that is. Does not read the table."""
         return self._cached.get(room_id)
 
+    def is_recent(self, room_id: str) -> bool:
+        """Whether the room was read at most ``RETENTION_SECONDS`` ago."""
+        return 0 <= self._seconds() - self._retentions.get(room_id, (AS_STAGE, -math.inf))[1] < RETENTION_SECONDS
+
     def get(self, room_id: str) -> Room | None:
-        room = self._cached.get(room_id)
-        if room is None and (room := self.table.get(room_id)) is not None:
-            self._keep(room)
-        return room
+        return self.get_many([room_id])[room_id]
 
-    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+    def get_many(self, room_ids: Sequence[str], *, or_old: bool = True) -> dict[str, Room | None]:
+        """With ``or_old``, rooms that were read before are those of then while the table is unavailable."""
         found: dict[str, Room | None] = {each: self._cached[each] for each in room_ids if each in self._cached}
-        unknown = [each for each in room_ids if each not in found]
-        if unknown:
-            read = self.table.get_many(unknown)
-            for room in read.values():
-                if room is not None:
-                    self._keep(room)
-            found |= read
-        return found
+        return found | self._read_old(room_ids, found, or_old=or_old)
 
-    def create(self, room: Room) -> Room:
+    def create(self, room: Room) -> Room | None:
         existing = self.table.create(room)
-        self._keep(existing)
+        if existing is not None:
+            self._keep(room.room_id, existing, existing.retention)
         return existing
 
-    def _keep(self, room: Room) -> None:
-        # Only what never changes of a room.
-        self._cached[room.room_id] = replace(room, name=None, topic=None, last_key=None, retention=AS_STAGE)
-        self.learn(room.room_id, room.retention)
+    def _read_old(self, room_ids: Collection[str], known: Container[str], *, or_old: bool) -> dict[str, Room | None]:
+        """Read again what is not ``known``, or old; of ``or_old``, only the former raises StoreUnavailable."""
+        old = [each for each in room_ids if each not in known or not self.is_recent(each)]
+        try:
+            read = self.table.read(old) if old else {}
+        except StoreUnavailable:
+            if not or_old or not all(each in known for each in old):
+                raise
+            read = {}
+        for room_id, found in read.items():
+            self._keep(room_id, *found)
+        return {room_id: room for room_id, (room, _) in read.items()}
+
+    def _keep(self, room_id: str, room: Room | None, retention: Retention) -> None:
+        self._cached.pop(room_id, None)
+        if room is not None:
+            # Only what never changes of a room.
+            self._cached[room_id] = replace(room, name=None, topic=None, last_key=None, retention=AS_STAGE)
+        self.learn(room_id, retention)
 
     def learn(self, room_id: str, retention: Retention) -> None:
         """Remember how long a room keeps messages, which was read elsewhere just now."""
         self._retentions[room_id] = retention, self._seconds()
+        if retention.gone_before > times.iso(round(self._seconds() * times.SECOND)):
+            self._cached.pop(room_id, None)  # it is deleted
 
     def known_retention(self, room_id: str) -> Retention:
         """How long a room keeps messages as far as it is known, without reading."""
@@ -147,17 +176,8 @@ class CachedRooms:
             return dict.fromkeys(room_ids, AS_STAGE)
 
     def _recent(self, room_ids: Collection[str], *, or_old: bool) -> dict[str, Retention]:
-        """Raises StoreUnavailable if what is old cannot be read; with ``or_old``, only if it was never read."""
-        now = self._seconds()
-        times = {room_id: self._retentions.get(room_id, (AS_STAGE, math.inf))[1] for room_id in room_ids}
-        old = [room_id for room_id, at in times.items() if not 0 <= now - at < RETENTION_SECONDS]
-        try:
-            for room_id, room in (self.table.get_many(old) if old else {}).items():
-                # One that is missing is not looked up for each page either.
-                self.learn(room_id, AS_STAGE if room is None else room.retention)
-        except StoreUnavailable:
-            if not or_old or math.inf in times.values():
-                raise
+        # One that is missing is not looked up for each page either.
+        self._read_old(room_ids, self._retentions, or_old=or_old)
         return {room_id: self.known_retention(room_id) for room_id in room_ids}
 
 

@@ -17,8 +17,9 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreUnavailable, Unavailable, echo
 from headrace.live.dynamodb import Connections
 from headrace.live.hints import SubscriberHints
+from headrace.queues.ports import LivePublisher
 from headrace.runtime.observability import report
-from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, existing, not_in_room
+from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, existing, no_room, not_in_room
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.consent import Consent, Invitation, joined_at
 from headrace.streams.chat.rooms.dynamodb import Memberships
@@ -29,7 +30,7 @@ from headrace.streams.chat.rooms.retention import MOST_DAYS, Retention
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, CachedRooms, Room
 
 CHANNEL_MEMBERS = 100
-"""A change of a larger room's name, topic or retention is in no channel. Former members count too: they are in the
+"""A change of a larger room itself is in no channel. Former members count too: they are in the
 index."""
 CHANGE_TRIES = 3
 """Tries to change a room's retention, which another request may change meanwhile."""
@@ -39,8 +40,8 @@ CHANGE_TRIES = 3
 class RoomServices:
     """What the routes of rooms and members use. ``cursors`` reads its secret, and only the list of members needs it.
 
-    ``restart_log`` begins the log of a room again, of which readers may see less. ``most_days`` are the days that the
-    stage keeps messages.
+    ``restart_log`` begins the log of a room again, of which readers may see less. ``live`` publishes to the followers
+    of rooms. ``most_days`` are the days that the stage keeps messages.
     """
 
     rooms: CachedRooms
@@ -53,6 +54,7 @@ class RoomServices:
     channels: Channels
     restart_log: Callable[[str], None]
     cursors: Callable[[], CursorSigner]
+    live: LivePublisher
     most_days: int = MOST_DAYS
 
 
@@ -74,7 +76,7 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     created_at = body.created_at or times.iso(request.now)
     retention = Retention(_checked_days(services, body.retention_days))
     new = Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic, retention=retention)
-    room = services.rooms.create(new)
+    room = _created(services, new)
     same = (room.kind, room.form) == (body.kind, body.form)
     if room.kind == MEMBERS:
         same = same and room.created_by == creator
@@ -88,6 +90,16 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
         membership = _join(services, caller, room, creator, room.created_at, name)
         services.joins.publish(request, membership, "join", room.created_at)
     return room.to_body()
+
+
+def _created(services: RoomServices, new: Room) -> Room:
+    """The room that exists after ``new`` is created. Raises Conflict: a deleted one has its id."""
+    room = services.rooms.create(new)
+    if room is None:
+        _, retention = services.rooms.table.read([new.room_id])[new.room_id]
+        details = no_room(new.room_id, retention.gone_before).details
+        raise Conflict("a room that was deleted has this id", details=details)
+    return room
 
 
 def has_seat(services: RoomServices, caller: Caller, room_id: str) -> bool:
@@ -132,17 +144,23 @@ def change_room(services: RoomServices, request: Request[RoomPath, None, RoomCha
     A field that is left out stays as it is, and ``null`` removes it. With fewer ``retentionDays``, older messages are
     shown no more, in all environments after 10 seconds. With more days, or ``null``, they do not come back.
     """
-    caller, room_id, change = request.caller, request.path.room_id, request.body
+    room_id, change = request.path.room_id, request.body
+    room = changeable(services, request.caller, room_id)
+    texts: dict[str, Any] = change.model_dump(include=change.model_fields_set)
+    if texts:
+        room = _changed(services, room, texts, request.now)
+        services.channels.publish(channel_members(services, room_id), "room", room_id)
+    return room.to_body()
+
+
+def changeable(services: RoomServices, caller: Caller, room_id: str) -> Room:
+    """A room that the caller may change. Raises Forbidden, NotFound."""
     check_seat(services, caller, room_id)
     room = existing(services.rooms.table.get(room_id), room_id)
     if not caller.has(EVENTS_WRITE) and not services.access.owns(caller, room):
         detail = FieldError("roomId", "is a room that you do not own", echo(room_id), "a room that you own")
         raise Forbidden("only an owner changes a room", details=[detail])
-    texts: dict[str, Any] = change.model_dump(include=change.model_fields_set)
-    if texts:
-        room = _changed(services, room, texts, request.now)
-        _publish_to_members(services, room_id)
-    return room.to_body()
+    return room
 
 
 def _changed(services: RoomServices, room: Room, changes: dict[str, Any], now: int) -> Room:
@@ -169,15 +187,15 @@ def _checked_days(services: RoomServices, days: int | None) -> int | None:
     return days
 
 
-def _publish_to_members(services: RoomServices, room_id: str) -> None:
-    """Publish to at most ``CHANNEL_MEMBERS`` members that the name, topic or retention of their room has changed."""
+def channel_members(services: RoomServices, room_id: str) -> list[str]:
+    """The members whose channels have changes of the room itself: none of a larger room than ``CHANNEL_MEMBERS``."""
     try:
         users, more = services.memberships.users_of(room_id, None, CHANNEL_MEMBERS)
-        if not more:
-            found = services.memberships.get_many([(user_id, room_id) for user_id in users])
-            services.channels.publish([each.user_id for each in found.values() if each.is_open], "room", room_id)
+        found = services.memberships.get_many([(user_id, room_id) for user_id in ([] if more else users)])
     except StoreUnavailable as error:
-        report("user channels", f"a change of a room's name, topic or retention is not published: {error.message}")
+        report("user channels", f"a change of a room is not published: {error.message}")
+        return []
+    return [each.user_id for each in found.values() if each.is_open]
 
 
 def open_direct_room(services: RoomServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
@@ -202,7 +220,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     # Without invitations, nobody can say whether the other user blocks the caller: they come themselves.
     is_wish = services.consent.invites and room is not None and room.created_by == other_id
     invites = not other.joins and not is_wish and services.consent.is_needed(caller, other, request.now)
-    room = room or services.rooms.create(Room(room_id, MEMBERS, DIRECT, at, user_id))
+    room = room or _created(services, Room(room_id, MEMBERS, DIRECT, at, user_id))
     if not own.is_open or not other.joins:
         services.connections.members_only(room_id)
         services.hints.mark_unsubscribed(room_id)
