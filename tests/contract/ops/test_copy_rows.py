@@ -13,8 +13,10 @@ from headrace.features.people.hashes import SKIER, USER, Person, PersonHashes
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from localstage.core.errors import StageError
+from localstage.template.document import parse
 from ops.copy_rows import copy_rows
 from ops.erased import Erased
+from tests.unit.template_stack import TEMPLATE
 
 
 class Tables:
@@ -73,6 +75,47 @@ def test_copying_brings_missing_rows_back_and_changes_no_other(dynamodb: Any) ->
     assert copy_rows(tables.restored, tables.present, erased()) == (1, 1, 0)
     assert copy_rows(tables.restored, tables.present, erased()) == (0, 2, 0)
     assert tables.rows(tables.present) == {"lobby": "old", "lift": "new"}
+
+
+KEPT = {
+    name: one["Properties"]
+    for name, one in parse(TEMPLATE.read_text(), TEMPLATE)["Resources"].items()
+    if "PointInTimeRecoverySpecification" in one.get("Properties", {})
+}
+"""The tables that can be restored."""
+
+
+@pytest.mark.parametrize("way", ["point in time", "backup"])
+@pytest.mark.parametrize("table", KEPT)
+def test_lost_rows_of_a_table_come_back_from_what_was_restored_row_by_row(dynamodb: Any, table: str, way: str) -> None:
+    """The drill of docs/how-to/restore-a-table.md. To moto, the latest point in time is that of the call."""
+    name, keys = f"{table}-{uuid.uuid4().hex[:8]}", [each["AttributeName"] for each in KEPT[table]["KeySchema"]]
+    restored, names = f"{name}-restored", ("AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema")
+    given = {part: KEPT[table][part] for part in names if part in KEPT[table]} | {"BillingMode": "PAY_PER_REQUEST"}
+    for index in given.get("GlobalSecondaryIndexes", ()):
+        index.pop("WarmThroughput", None), index.pop("ProvisionedThroughput", None)
+    dynamodb.create_table(TableName=name, **given)
+    stored = [{**{key: f"{key}-{number:02}" for key in keys}, "text": "as it was"} for number in range(60)]
+    for row in stored:
+        dynamodb.put_item(TableName=name, Item=to_wire(row))
+    if way == "backup":
+        backup = dynamodb.create_backup(TableName=name, BackupName="drill")["BackupDetails"]["BackupArn"]
+    else:
+        enabled = {"PointInTimeRecoveryEnabled": True}
+        dynamodb.update_continuous_backups(TableName=name, PointInTimeRecoverySpecification=enabled)
+        dynamodb.restore_table_to_point_in_time(
+            SourceTableName=name, TargetTableName=restored, UseLatestRestorableTime=True
+        )
+    for row in stored[:20]:
+        dynamodb.delete_item(TableName=name, Key=to_wire({key: row[key] for key in keys}))
+    later = {**stored[30], "text": "changed since"}
+    dynamodb.put_item(TableName=name, Item=to_wire(later))
+    if way == "backup":
+        dynamodb.restore_table_from_backup(TargetTableName=restored, BackupArn=backup)
+
+    assert copy_rows(restored, name, erased()) == (20, 40, 0)
+    rows = [from_wire(row) for row in dynamodb.scan(TableName=name)["Items"]]
+    assert sorted(rows, key=str) == sorted([*stored[:30], later, *stored[31:]], key=str)
 
 
 ANN = Person(USER, "ann")
