@@ -19,27 +19,13 @@ from ops.erased import Erased
 from tests.unit.template_stack import TEMPLATE
 
 
-class Tables:
-    """A table and one beside it that was restored."""
-
-    def __init__(self, client: Any, restored_key: str = "roomId") -> None:
-        self.client = client
-        run = uuid.uuid4().hex[:8]
-        self.present, self.restored = f"rooms-{run}", f"rooms-{run}-restored"
-        for name, key in ((self.present, "roomId"), (self.restored, restored_key)):
-            client.create_table(
-                TableName=name,
-                BillingMode="PAY_PER_REQUEST",
-                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
-                KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
-            )
-
-    def put(self, table: str, **rooms: str) -> None:
-        for room, name in rooms.items():
-            self.client.put_item(TableName=table, Item={"roomId": {"S": room}, "name": {"S": name}})
-
-    def rows(self, table: str) -> dict[str, str]:
-        return {row["roomId"]["S"]: row["name"]["S"] for row in self.client.scan(TableName=table)["Items"]}
+def make(client: Any, key: str = "roomId") -> str:
+    """An empty table; its name."""
+    name = f"rooms-{uuid.uuid4().hex[:8]}"
+    definitions = [{"AttributeName": key, "AttributeType": "S"}]
+    schema = [{"AttributeName": key, "KeyType": "HASH"}]
+    client.create_table(TableName=name, BillingMode=ON_DEMAND, AttributeDefinitions=definitions, KeySchema=schema)
+    return name
 
 
 @pytest.fixture
@@ -67,16 +53,8 @@ def erased(*people: Person) -> Any:
     return Erased(graves, HASHES)
 
 
-def test_copying_brings_missing_rows_back_and_changes_no_other(dynamodb: Any) -> None:
-    tables = Tables(dynamodb)
-    tables.put(tables.restored, lobby="old", lift="old")
-    tables.put(tables.present, lift="new")
-
-    assert copy_rows(tables.restored, tables.present, erased()) == (1, 1, 0)
-    assert copy_rows(tables.restored, tables.present, erased()) == (0, 2, 0)
-    assert tables.rows(tables.present) == {"lobby": "old", "lift": "new"}
-
-
+ON_DEMAND = "PAY_PER_REQUEST"
+INDEX = ("IndexName", "KeySchema", "Projection")
 KEPT = {
     name: one["Properties"]
     for name, one in parse(TEMPLATE.read_text(), TEMPLATE)["Resources"].items()
@@ -85,37 +63,36 @@ KEPT = {
 """The tables that can be restored."""
 
 
-@pytest.mark.parametrize("way", ["point in time", "backup"])
 @pytest.mark.parametrize("table", KEPT)
-def test_lost_rows_of_a_table_come_back_from_what_was_restored_row_by_row(dynamodb: Any, table: str, way: str) -> None:
+def test_lost_rows_of_a_table_come_back_from_what_was_restored_row_by_row(dynamodb: Any, table: str) -> None:
     """The drill of docs/how-to/restore-a-table.md. To moto, the latest point in time is that of the call."""
     name, keys = f"{table}-{uuid.uuid4().hex[:8]}", [each["AttributeName"] for each in KEPT[table]["KeySchema"]]
-    restored, names = f"{name}-restored", ("AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema")
-    given = {part: KEPT[table][part] for part in names if part in KEPT[table]} | {"BillingMode": "PAY_PER_REQUEST"}
-    for index in given.get("GlobalSecondaryIndexes", ()):
-        index.pop("WarmThroughput", None), index.pop("ProvisionedThroughput", None)
-    dynamodb.create_table(TableName=name, **given)
+    indexes = [{part: index[part] for part in INDEX} for index in KEPT[table].get("GlobalSecondaryIndexes", ())]
+    given = {"AttributeDefinitions": KEPT[table]["AttributeDefinitions"], "KeySchema": KEPT[table]["KeySchema"]}
+    given |= {"GlobalSecondaryIndexes": indexes} if indexes else {}
+    dynamodb.create_table(TableName=name, BillingMode=ON_DEMAND, **given)
     stored = [{**{key: f"{key}-{number:02}" for key in keys}, "text": "as it was"} for number in range(60)]
+    later = {**stored[30], "text": "changed since"}
     for row in stored:
         dynamodb.put_item(TableName=name, Item=to_wire(row))
-    if way == "backup":
-        backup = dynamodb.create_backup(TableName=name, BackupName="drill")["BackupDetails"]["BackupArn"]
-    else:
-        enabled = {"PointInTimeRecoveryEnabled": True}
-        dynamodb.update_continuous_backups(TableName=name, PointInTimeRecoverySpecification=enabled)
-        dynamodb.restore_table_to_point_in_time(
-            SourceTableName=name, TargetTableName=restored, UseLatestRestorableTime=True
-        )
-    for row in stored[:20]:
-        dynamodb.delete_item(TableName=name, Key=to_wire({key: row[key] for key in keys}))
-    later = {**stored[30], "text": "changed since"}
-    dynamodb.put_item(TableName=name, Item=to_wire(later))
-    if way == "backup":
-        dynamodb.restore_table_from_backup(TargetTableName=restored, BackupArn=backup)
 
-    assert copy_rows(restored, name, erased()) == (20, 40, 0)
-    rows = [from_wire(row) for row in dynamodb.scan(TableName=name)["Items"]]
-    assert sorted(rows, key=str) == sorted([*stored[:30], later, *stored[31:]], key=str)
+    backup = dynamodb.create_backup(TableName=name, BackupName="drill")["BackupDetails"]["BackupArn"]
+    dynamodb.update_continuous_backups(
+        TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+    )
+    dynamodb.restore_table_to_point_in_time(
+        SourceTableName=name, TargetTableName=f"{name}-of-then", UseLatestRestorableTime=True
+    )
+    dynamodb.put_item(TableName=name, Item=to_wire(later))
+    dynamodb.restore_table_from_backup(TargetTableName=f"{name}-of-backup", BackupArn=backup)
+    for restored in ("of-then", "of-backup"):
+        for row in stored[:20]:
+            dynamodb.delete_item(TableName=name, Key=to_wire({key: row[key] for key in keys}))
+
+        assert copy_rows(f"{name}-{restored}", name, erased()) == (20, 40, 0)
+        assert copy_rows(f"{name}-{restored}", name, erased()) == (0, 60, 0)
+        rows = [from_wire(row) for row in dynamodb.scan(TableName=name)["Items"]]
+        assert sorted(rows, key=str) == sorted([*stored[:30], later, *stored[31:]], key=str)
 
 
 ANN = Person(USER, "ann")
@@ -163,10 +140,7 @@ def test_what_is_of_an_erased_person_does_not_come_back(row: dict[str, Any], lef
 
 
 def test_who_was_erased_is_looked_up_with_the_key_of_the_stack(dynamodb: Any) -> None:
-    name = f"erasures-{uuid.uuid4().hex[:8]}"
-    key = {"AttributeName": "person", "AttributeType": "S"}
-    schema = [{"AttributeName": "person", "KeyType": "HASH"}]
-    dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[key], KeySchema=schema)
+    name = make(dynamodb, "person")
     secret = boto3.client("secretsmanager").create_secret(Name=name, SecretString="a secret")["ARN"]
     found = Erased.by(name, secret)
     row = to_wire({"userId": "ann", "timestamp": BEFORE, "message": "hello"})
@@ -187,12 +161,10 @@ def test_what_an_erased_owner_deleted_stays_deleted() -> None:
 
 
 def test_rows_are_not_copied_into_a_table_with_other_keys(dynamodb: Any) -> None:
-    tables = Tables(dynamodb, restored_key="resortID")
-
     with pytest.raises(StageError, match="other keys than"):
-        copy_rows(tables.restored, tables.present, erased())
+        copy_rows(make(dynamodb, "resortID"), make(dynamodb), erased())
 
 
 def test_a_missing_table_is_an_error_of_one_sentence(dynamodb: Any) -> None:
     with pytest.raises(StageError, match=r"0 rows were copied, then: .*not found"):
-        copy_rows("no-such-table", Tables(dynamodb).present, erased())
+        copy_rows("no-such-table", make(dynamodb), erased())

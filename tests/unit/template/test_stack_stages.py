@@ -12,7 +12,7 @@ import pytest
 from headrace.queues.names import live_queues
 from localstage.template import parameters
 from localstage.template.translate import translate
-from ops.preflight import plan
+from ops.preflight import numbers, plan
 from tests.unit.template_stack import QUEUE_PARAMETERS, ROOT, TEMPLATE, TemplateStack
 
 # Connections that one node takes at most, as Amazon MQ documents them.
@@ -41,12 +41,8 @@ def persist_queues_of(values: Mapping[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
-def test_persist_events_has_an_environment_for_each_mapping_and_each_record_that_is_retried(
-    template_stack: TemplateStack, stage: str
-) -> None:
-    values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
-
-    assert int(values["PersistConcurrency"]) >= persist_queues_of(values) + int(values["RetryMaxConcurrency"])
+def test_the_numbers_of_a_stage_fit_together(stage: str) -> None:
+    assert "the numbers of the parameters fit together" in numbers(plan(stage))
 
 
 @pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
