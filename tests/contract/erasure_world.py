@@ -39,7 +39,7 @@ from headrace.features.people.hashes import ROOM, USER, Person, PersonHashes
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.people import erase_reactions
 from headrace.features.reactions.reaction import KINDS as REACTIONS
-from headrace.features.room_deletion.steps import beside, end_room
+from headrace.features.room_deletion.steps import end_room
 from headrace.features.ski import people as ski
 from headrace.features.ski.stream import SKI
 from headrace.live.connections import subscription_row
@@ -141,7 +141,7 @@ class World:
         room_steps = [
             partial(end_room, self.rooms),
             lambda target: withdraw(self.exports, self.files, self.hashes.key(Person(ROOM, target.room_id))),
-            partial(chat.room, beside),
+            partial(chat.room, ["#changes#", "#reactions#"]),
             places.members,
             places.followers,
             LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, self.find, STREAMS).dead_letters,

@@ -348,22 +348,20 @@ def test_a_user_is_erased_only_after_the_same_user_is_typed(
     assert ("nothing is erased" in result.output) == (body is None)
 
 
-def test_a_room_is_deleted_after_it_is_typed_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_room_is_deleted_after_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
 
     def request(_: Headrace, *asked: str, **_more: Any) -> Any:
-        sent.append(asked)
-        return {"roomId": "den", "state": "done" if len(sent) % 2 == 0 else "running", "freeFrom": "later", **REST}
+        sent.append(asked[:2])
+        return {"roomId": "den", "state": "running", "freeFrom": "later", **REST}
 
     monkeypatch.setattr(Headrace, "request", request)
-    monkeypatch.setattr("headrace_client.cli.erasure.PAUSE", 0)
 
     for more in ((), ("--operator",)):
-        done = headrace("delete-room", "den", "--confirm", "den", "--wait", *more)
-        assert done.output.startswith("den: done, erased what came until later")
+        shown = headrace("delete-room", "den", "--confirm", "den", *more)
+        assert shown.output.startswith("den: running, erased what came until later")
     assert headrace("delete-room", "den", lines="dem\n").exit_code == 2
-    paths = ("DELETE", "/rooms/den"), ("POST", "/rooms/den/deletion"), ("GET", "/rooms/den/deletion")
-    assert [asked[:2] for asked in sent] == [paths[0], *paths]
+    assert sent == [("DELETE", "/rooms/den"), ("POST", "/rooms/den/deletion")]
 
 
 def test_an_erasure_is_shown_with_its_counts_and_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

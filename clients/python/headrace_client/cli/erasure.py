@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -36,7 +35,10 @@ def erase(stage: Stage, user_id: str, skier: int | None, confirm: str | None) ->
 def erasure(stage: Stage, user_id: str, wait: bool) -> None:
     """Show how far the erasure of a user is. The exit code is 1 while it runs."""
     with stage.client() as api:
-        answer = _waited(lambda: api.get_erasure(user_id), wait)
+        answer = api.get_erasure(user_id)
+        while wait and answer["state"] != "done":
+            time.sleep(PAUSE)
+            answer = api.get_erasure(user_id)
     _show(stage, answer)
     sys.exit(0 if answer["state"] == "done" else 1)
 
@@ -45,24 +47,13 @@ def erasure(stage: Stage, user_id: str, wait: bool) -> None:
 @click.argument("room_id", metavar="ROOM")
 @click.option("--operator", is_flag=True, help="Delete a room of any kind, with a token for operators.")
 @click.option("--confirm", help="The room again; default: ask.")
-@click.option("--wait", is_flag=True, help="Wait until it is done.")
 @click.pass_obj
-def delete_room(stage: Stage, room_id: str, operator: bool, confirm: str | None, wait: bool) -> None:
+def delete_room(stage: Stage, room_id: str, operator: bool, confirm: str | None) -> None:
     """Delete a room of members that you own for good, after you confirm which. Repeated, it shows how far it is."""
     _confirm(stage, room_id, confirm, "delete")
     with stage.client() as api:
-        if operator:
-            api.delete_any_room(room_id)
-        ask = api.get_room_deletion if operator else api.delete_room
-        answer = _waited(lambda: ask(room_id), wait)
+        answer = api.delete_any_room(room_id) if operator else api.delete_room(room_id)
     _show(stage, answer)
-
-
-def _waited(ask: Callable[[], Any], wait: bool) -> Any:
-    """How far it is; with ``wait``, when it is done."""
-    while (answer := ask())["state"] != "done" and wait:
-        time.sleep(PAUSE)
-    return answer
 
 
 def _confirm(stage: Stage, id: str, confirm: str | None, verb: str) -> None:

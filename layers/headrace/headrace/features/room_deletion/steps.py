@@ -22,16 +22,11 @@ def end_room(rooms: RoomTable, target: Target) -> Progress:
     yield "rooms", 0
 
 
-def beside(room_id: str) -> list[str]:
-    """The partitions of features that have rows of a whole room; other partitions are of one message."""
-    return [prefix + room_id for feature in FEATURES for prefix in feature.prefixes]
-
-
 def room_steps(chat: ChatEraser, places: RoomsEraser, files: Objects) -> list[Step]:
     return [
         partial(end_room, rooms().table),
         lambda target: withdraw(exports(), files, person_hashes().key(Person(ROOM, target.room_id))),
-        partial(chat.room, beside),
+        partial(chat.room, [prefix for feature in FEATURES for prefix in feature.prefixes]),
         places.members,
         places.followers,
     ]

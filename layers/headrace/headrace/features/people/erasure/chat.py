@@ -6,7 +6,7 @@ pseudonym instead of the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from headrace.core.collections import parts
@@ -87,13 +87,13 @@ class ChatEraser:
             renamed += self._table.update_if("memberId = :user", key_of(*place_of(row)), expression, values)
         return renamed
 
-    def room(self, beside: Callable[[str], Iterable[str]], target: Target) -> Progress:
-        """Delete the messages of a room with all that is kept ``beside`` them, in partitions of the same table.
+    def room(self, prefixes: Sequence[str], target: Target) -> Progress:
+        """Delete the messages of a room with all that is kept beside them, in partitions that begin with ``prefixes``.
 
         Of a direct room that was opened again, those of the next room stay.
         """
         room_id, until = target.room_id, free_from(target.room_id, target.erased_at)
-        for partition in (*partitions_of(room_id), *beside(room_id)):
+        for partition in (*partitions_of(room_id), *(prefix + room_id for prefix in prefixes)):
             # Also of messages that are awaited.
             found = rows_of(DynamoTable.query_pages(self._table, "roomId", partition, ConsistentRead=True))
             old = (row for row in found if row.get(ACCEPTED_AT, time_of(row["timestampSk"])) <= until)

@@ -21,10 +21,6 @@ from headrace.streams.chat.stream import UNCHECKED
 CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further rows. Rights that are unknown by then are checked before storing."""
 
-MISSING: Intervals = (Interval("", ""),)
-"""There is no such room, and a message of this sender does not create it. Of a deleted one, the end is when its id is
-free."""
-
 
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
@@ -84,11 +80,6 @@ class RoomGate:
         room = self._rooms.cached(room_id)
         return room is None or (room.kind == MEMBERS and not trusted) or not self._rooms.is_recent(room_id)
 
-    def _missing(self, room_id: str, at: str) -> Intervals:
-        """The rights in a room that was read a moment ago, if it is missing."""
-        free_from = self._rooms.known_retention(room_id).gone_before
-        return (Interval("", free_from),) if free_from > at else MISSING
-
     def _unread(self, room_id: str, trusted: bool) -> Intervals | None:
         """What is known of the right without reading the tables: an open room stays one while they are unavailable."""
         room = self._rooms.cached(room_id)
@@ -112,10 +103,11 @@ class RoomGate:
             members = [(caller.subject, room_id) for room_id in direct]
             others = [room_id for room_id in room_ids if room_id not in direct]
             for room_id, room in self._rooms.get_many(others, or_old=False).items():
-                missing = self._missing(room_id, at)
-                is_free = creates and missing is MISSING
+                free_from = self._rooms.known_retention(room_id).gone_before
+                is_free = creates and free_from <= at
                 if room is None and not (is_free and may_create(room_id, trusted or self._by_first_message)):
-                    rights[room_id] = missing
+                    # Missing: an interval without a beginning. Its end is when the id of a deleted room is free.
+                    rights[room_id] = (Interval("", free_from if free_from > at else ""),)
                 elif room is None and self._monotonic() < deadline:
                     room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
                 if room is not None and room.kind == OPEN:
