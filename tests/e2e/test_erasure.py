@@ -1,4 +1,4 @@
-"""P15: An erased user is nowhere on a whole stage, and what comes late of them does not come back."""
+"""P15, P18: An erased user is nowhere on a whole stage, and what comes late of them does not come back."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Tables:
         return [row for row in rows if text in row]
 
 
-def letter(user: str, text: str, accepted_at: int) -> str:
+def letter(user: str, text: str, accepted_at: int, room: str = "den") -> str:
     """A record of the retry lane with one message."""
     sent = SenderContext(user, user, False, accepted_at)
-    event = CHAT.accept({"roomId": "den", "message": text}, sent).event
+    event = CHAT.accept({"roomId": room, "message": text}, sent).event
     return Envelope("chat", "r-1", iso(accepted_at), [event]).encode().decode()
 
 
@@ -124,6 +124,29 @@ def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningS
     assert (items[his["key"]]["message"], "reactions" in items[his["key"]]) == ("hello", False)
     assert me.http("POST", "/messages/batch", {"events": [message("lobby", again)]})[0] == 202
     until(lambda: tables.holding(again), len)
+
+
+def test_a_deleted_room_is_in_no_table_and_its_followers_are_told(platform: RunningStage, bob: Client) -> None:
+    me, tables, queues = Client(platform, unique("owner")), Tables(platform), Queues(platform)
+    room, late = unique("gone"), unique("late")
+    ok(me, "PUT", f"/rooms/{room}", MEMBERS)
+    bring(me, room, bob)
+    file = uploaded(bob, room)
+    posted(bob, room, "hello", attachments=[file])
+    followed = bob.connect()
+    followed.request({"action": "subscribe", "roomId": room})
+    assert bob.http("DELETE", f"/rooms/{room}")[0] == 403
+
+    status, begun, _ = me.http("DELETE", f"/rooms/{room}")
+
+    assert (status, begun["state"]) == (202, "running")
+    until(followed.receive, lambda frame: frame["type"] == "roomDeleted")
+    before = micros_of(begun["erasedAt"]) - 120_000_000
+    queues.send(queues.retry, letter("bob", late, before, room))
+    until(lambda: me.http("DELETE", f"/rooms/{room}")[1], lambda found: found["state"] == "done", PATIENCE)
+    assert [json.loads(row)[0].split("-")[2] for row in tables.holding(room)] == ["RoomsTable"]
+    assert (tables.holding(late), file["id"] in files(platform)) == ([], False)
+    assert bob.http("POST", f"/rooms/{room}/messages", {"message": "again"})[0] == 404
 
 
 MANY = int(os.environ.get("ERASED") or 300)
