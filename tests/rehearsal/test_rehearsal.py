@@ -77,7 +77,13 @@ def ring(rehearsal: steps.Rehearsal) -> None:
         (pipeline,) = cloudwatch.describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
         states.append(pipeline["StateValue"])
 
+    slow = [name for name in names if "LatencyAlarm-" in name]
+    for name in slow:
+        cloudwatch.set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason="rehearsed")
+    ringing = cloudwatch.describe_alarms(StateValue="ALARM", AlarmTypes=["MetricAlarm"])["MetricAlarms"]
+
     assert states == ["OK", "ALARM", "OK"]
+    assert (len(slow), {*slow} - {one["AlarmName"] for one in ringing}) == (4, set())
     assert {name.split("-")[-2] for name in names} >= {"ProbesAlarm", "MaintenanceAlarm", "TopologyErrorsAlarm"}
 
 

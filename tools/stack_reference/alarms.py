@@ -13,7 +13,8 @@ COMPARISONS = {"GreaterThanThreshold": "above", "LessThanThreshold": "below"}
 
 def _metrics(alarm: dict[str, Any]) -> str:
     if "MetricName" in alarm:
-        return " of ".join(filter(None, (_metric(alarm, alarm["Statistic"]), _owner(alarm))))
+        statistic = alarm.get("Statistic") or alarm["ExtendedStatistic"]
+        return " of ".join(filter(None, (_metric(alarm, statistic), _owner(alarm))))
     names: dict[str, list[str]] = {}
     for part in _stats(alarm):
         names.setdefault(_metric(part["Metric"], part["Stat"]), []).append(_owner(part["Metric"]))
@@ -46,7 +47,8 @@ def _metric(metric: dict[str, Any], statistic: str) -> str:
 def _condition(alarm: dict[str, Any]) -> str:
     period = alarm.get("Period") or max(one["Period"] for one in _stats(alarm))
     times = alarm["EvaluationPeriods"]
-    comparison = f"{COMPARISONS[alarm['ComparisonOperator']]} {alarm['Threshold']}"
+    threshold = code(alarm["Threshold"]["Ref"]) if isinstance(alarm["Threshold"], dict) else alarm["Threshold"]
+    comparison = f"{COMPARISONS[alarm['ComparisonOperator']]} {threshold}"
     return f"{comparison}, {'in' if times == 1 else f'{times} times in a row, each in'} {period} s"
 
 

@@ -97,6 +97,21 @@ def test_the_first_call_that_aws_refuses_sets_an_alarm(
     assert of_it == {"UnexpectedAlarm": ("Sum", True, 1)}
 
 
+def test_a_slow_stage_sets_an_alarm_at_the_threshold_that_the_page_of_promises_says(
+    template_stack: TemplateStack,
+) -> None:
+    """A parameter has it. Of fewer than 1,000 values, CloudWatch judges no p99."""
+    page = (ROOT / "docs" / "explanation" / "promises.md").read_text().partition("## How fast\n")[2]
+    slow = {name: one for name, one in template_stack.alarms.items() if "ExtendedStatistic" in one}
+
+    assert len(slow) == 4
+    for name, one in slow.items():
+        default = template_stack.parameters[one["Threshold"]["Ref"]]["Default"]
+        (row,) = [line for line in page.splitlines() if f"`{name}`" in line]
+        assert (one["ExtendedStatistic"], one["EvaluateLowSampleCountPercentile"]) == ("p99", "ignore")
+        assert (f"| {default:,} " in row, f"`{one['Threshold']['Ref']}`" in row) == (True, True)
+
+
 # Metrics of AWS with the dimensions that each service gives them.
 OF_AWS = {
     ("AWS/AmazonMQ", "ConnectionCount"): {"Broker"},
@@ -108,6 +123,7 @@ OF_AWS = {
     ("AWS/ApiGateway", "Count"): {"ApiId"},
     ("AWS/ApiGateway", "ExecutionError"): {"ApiId", "Stage"},
     ("AWS/ApiGateway", "IntegrationError"): {"ApiId", "Stage"},
+    ("AWS/Lambda", "Duration"): {"FunctionName"},
     ("AWS/Lambda", "Errors"): {"FunctionName"},
     ("AWS/Lambda", "Invocations"): {"FunctionName"},
     ("AWS/Lambda", "IteratorAge"): {"FunctionName"},
