@@ -168,11 +168,13 @@ def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, st
 
 
 def notices(wanted: Plan) -> str:
-    """The alarms of ``prod`` send notifications, and what the stage notifies is in its Region."""
+    """The alarms of ``prod`` send notifications, costs have a reader, and what the stage notifies is in its Region."""
     values = _updated(wanted, _parameters(wanted.stack.described())).values
     for name in ("AlarmTopicArn", "TellTarget"):
         if (arn := values[name]) and arn.split(":")[3] != wanted.region:
             raise Failed(f"{name} must be in {wanted.region}, as the stage, got {arn}")
+    if not values["CostEmail"] and {values["MonthlyBudget"], values["CostAnomaly"]} != {"0"}:
+        raise Failed("MonthlyBudget and CostAnomaly write to CostEmail: set it to an address such as costs@example.com")
     if not (topic := values["AlarmTopicArn"]):
         if values["StageName"] != "prod":
             return "alarms show in the console only: AlarmTopicArn is empty"

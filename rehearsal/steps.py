@@ -29,6 +29,7 @@ from rehearsal.sam import Sam, interpreter
 STATE = ROOT / ".local" / "rehearsal"
 _RUNTIME_REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
 OWN_ISSUER = {"JwtIssuer": "https://issuer.example.com/tenant", "JwtAudience": "headrace"}
+COSTS = {"CostEmail": "costs@example.com", "MonthlyBudget": "700", "CostAnomaly": "50"}
 WITHOUT_BROKER = "headrace-staging"
 TOLD = "rehearsal-told"
 """The queue that prod tells what it stores."""
@@ -275,7 +276,9 @@ async def rehearse_all(say: Say) -> None:
 async def _dev_and_prod(stage: Rehearsal) -> None:
     await stage.send_events("dev")
     target = await asyncio.to_thread(stage.account.make_queue, TOLD)
-    await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER, TellTarget=target, Archive="on"))
+    await _together(
+        stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER, **COSTS, TellTarget=target, Archive="on")
+    )
     await _together(stage.notice_a_wrong_right(), stage.send_events("prod"))
     await stage.hear("msg-0002")
     await _together(stage.delete("dev"), stage.delete("prod"))

@@ -182,6 +182,7 @@ def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
         ({"StageName": "awsdev"}, "names", "may not have the word aws"),
         ({"AlarmTopicArn": TOPIC.replace("us-east-1", "eu-west-1")}, "notices", "must be in us-east-1, as the stage"),
         ({"TellTarget": "arn:aws:sqs:eu-west-1:123456789012:told"}, "notices", "TellTarget must be in us-east-1"),
+        ({"CostAnomaly": "20"}, "notices", "MonthlyBudget and CostAnomaly write to CostEmail: set it to an address"),
         ({"AlarmTopicArn": TOPIC}, "notices", f"AlarmTopicArn: there is no topic {TOPIC}"),
         ({"Zones": "us-east-1z,us-east-1a,us-east-1b"}, "zones", "us-east-1z has no mq.m7g.medium"),
         ({"BrokerDeploymentMode": "CLUSTER_MULTI_AZ"}, "zones", "as CLUSTER_MULTI_AZ"),
