@@ -168,7 +168,7 @@ test-api: setup ## send generated requests and frames and all kinds of tokens to
 validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates and their policies: sam validate --lint, cfn-lint, checkov, parliament
 	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
 	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
-	@.local/sam/bin/cfn-lint --regions eu-central-1 ap-southeast-2 -- template.yaml templates/*.yaml
+	@.local/sam/bin/cfn-lint --regions eu-central-1 ap-southeast-2 -- template.yaml templates/*.yaml ops/deploy-role.yaml
 	@$(PY) -m tools.linters .local/linters/stack
 	@.local/linters/bin/checkov --config-file tools/linters/checkov.yaml --file .local/linters/stack/stack.json templates/*.yaml
 	@.local/linters/bin/python -W ignore tools/linters/iam.py .local/linters/stack/policies

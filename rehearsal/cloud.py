@@ -181,6 +181,10 @@ class Account:
         """The calls of a stack's functions that were denied so far: ``who``, ``action`` and ``resource``."""
         return [each for each in self._calls(f"/{stack}-") if each["denied"]]
 
+    def asked_by_deployer(self) -> set[str]:
+        """The actions of the account's root user so far: of the SAM CLI, of ops, and of the rehearsal itself."""
+        return {each["action"] for each in self._calls(":root")}
+
     def unused_rights(self, stack: str) -> list[str]:
         """Each action on a resource that a role of a stack allows and that no call has needed so far."""
         unused = []

@@ -15,6 +15,7 @@ import urllib3
 
 from rehearsal import steps
 from rehearsal.cloud import ROOT
+from tests.unit.template.test_deploy_role import RIGHTS, lacking
 from tests.worlds.pages import Player
 
 pytestmark = pytest.mark.timeout(900)
@@ -23,6 +24,15 @@ PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 USED = "## Your first message\n"
 """The part of the page that uses what the part before it has deployed."""
 DEPLOYMENT_SECONDS = 400.0
+OF_THE_REHEARSAL = (
+    "cloudwatch:SetAlarmState",
+    "cognito-idp:Admin*",
+    "dynamodb:ListTables",
+    "execute-api:Invoke",
+    "iam:List*",
+)
+OF_THE_REHEARSAL += ("lambda:InvokeFunction", "lambda:ListFunctions", "sqs:ListQueues", "sqs:*Message")
+"""What a deployment does not do: users, events, and whether anything is left."""
 
 
 @pytest.fixture
@@ -105,3 +115,4 @@ async def test_dev_deploys_as_the_page_says_answers_every_event_and_is_deleted(
     await asyncio.to_thread(ring, rehearsal)
 
     await rehearsal.delete("dev")
+    assert lacking(rehearsal.account.asked_by_deployer(), [*RIGHTS, *OF_THE_REHEARSAL]) == set()
