@@ -26,6 +26,7 @@ from ops.declared import findings, table_lacks
 
 PARAMETERS_OF = {"TellTarget": ("", "tell"), "WebhookUrl": ("", "tell"), "Archive": ("off", "archive")}
 """The value without which a parameter does nothing while its feature is left out, and that feature."""
+DOMAINS = ("HttpDomain", "WebSocketDomain", "DomainCertificateArn", "DomainZoneId")
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "template.yaml"
 CONFIG = ROOT / "samconfig.toml"
@@ -94,12 +95,12 @@ def plan(config_env: str) -> Plan:
 
 
 def examine(wanted: Plan) -> Iterator[Finding]:
-    """Run the checks, one after the other; only the first five for a stack that exists."""
+    """Run the checks, one after the other; only the first six for a stack that exists."""
     yield (first := run("identity", lambda: identity(wanted)))
     if first.verdict == "fail":
         return
     yield (exists := run("stack", lambda: stack(wanted)))
-    yield from run_all({"notices": notices, "features": features, "streams": streams}, wanted)
+    yield from run_all({"notices": notices, "domains": domains, "features": features, "streams": streams}, wanted)
     if exists.detail == NEW:
         yield from run_all(CHECKS, wanted)
 
@@ -170,7 +171,7 @@ def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, st
 def notices(wanted: Plan) -> str:
     """The alarms of ``prod`` send notifications, costs have a reader, and what the stage notifies is in its Region."""
     values = _updated(wanted, _parameters(wanted.stack.described())).values
-    for name in ("AlarmTopicArn", "TellTarget"):
+    for name in ("AlarmTopicArn", "DomainCertificateArn", "TellTarget"):
         if (arn := values[name]) and arn.split(":")[3] != wanted.region:
             raise Failed(f"{name} must be in {wanted.region}, as the stage, got {arn}")
     if not values["CostEmail"] and {values["MonthlyBudget"], values["CostAnomaly"]} != {"0"}:
@@ -193,6 +194,32 @@ def notices(wanted: Plan) -> str:
             f"{topic} has no confirmed subscription: aws sns subscribe, then confirm it by the link in the mail"
         )
     return f"{confirmed} confirmed subscriptions of {topic}"
+
+
+def domains(wanted: Plan) -> str:
+    """Two names of the APIs are given with their zone and a certificate that is issued for both, or none is."""
+    values = _updated(wanted, _parameters(wanted.stack.described())).values
+    if len(missing := [name for name in DOMAINS if not values[name]]) == len(DOMAINS):
+        return "the names of API Gateway"
+    if missing:
+        raise Failed(f"{', '.join(DOMAINS)} go together: set {', '.join(missing)} too, or none")
+    http, live, arn, zone_id = (values[name] for name in DOMAINS)
+    if http == live:
+        raise Failed(
+            f"API Gateway maps no WebSocket API to a name of an HTTP API: set another WebSocketDomain than {http}"
+        )
+    certificate = call("acm", "describe_certificate", CertificateArn=arn)["Certificate"]
+    zone = call("route53", "get_hosted_zone", Id=zone_id)["HostedZone"]["Name"].rstrip(".")
+    covered = {certificate["DomainName"], *certificate.get("SubjectAlternativeNames", ())}
+    for name in (http, live):
+        if certificate["Status"] != "ISSUED" or not covered & {name, f"*.{name.partition('.')[2]}"}:
+            found = f"{certificate['Status']}, for {', '.join(sorted(covered))}"
+            raise Failed(
+                f"DomainCertificateArn: a certificate that is ISSUED for {name} is needed, got one that is {found}"
+            )
+        if not name.endswith(f".{zone}"):
+            raise Failed(f"DomainZoneId: {name} is not in the zone {zone}")
+    return f"{http} and {live}"
 
 
 def features(wanted: Plan) -> str:

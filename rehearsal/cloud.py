@@ -114,7 +114,7 @@ class Account:
 
         self._stacks, self._functions, self._roles = client("cloudformation"), client("lambda"), client("iam")
         self._tables, self._queues, self._secrets = client("dynamodb"), client("sqs"), client("secretsmanager")
-        self._files = client("s3")
+        self._files, self._zones = client("s3"), client("route53")
 
     def status(self, stack: str) -> str:
         """The status of a stack, such as ``CREATE_COMPLETE``; ``gone`` without it."""
@@ -210,6 +210,12 @@ class Account:
     def _calls(self, who: str) -> list[Mapping[str, Any]]:
         whole = self._decisions.read_text().rpartition("\n")[0]  # MiniStack may be writing the last line
         return [each for each in map(json.loads, whole.splitlines()) if who in each["who"]]
+
+    def make_zone(self, name: str) -> str:
+        """Make a hosted zone outside of any stack; its id."""
+        return str(
+            self._zones.create_hosted_zone(Name=name, CallerReference=name)["HostedZone"]["Id"].rpartition("/")[2]
+        )
 
     def make_queue(self, name: str) -> str:
         """Make a queue outside of any stack; its ARN."""

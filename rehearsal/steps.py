@@ -28,8 +28,17 @@ from rehearsal.sam import Sam, interpreter
 
 STATE = ROOT / ".local" / "rehearsal"
 _RUNTIME_REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
-OWN_ISSUER = {"JwtIssuer": "https://issuer.example.com/tenant", "JwtAudience": "headrace"}
-COSTS = {"CostEmail": "costs@example.com", "MonthlyBudget": "700", "CostAnomaly": "50"}
+OWNED = {
+    "JwtIssuer": "https://issuer.example.com/tenant",
+    "JwtAudience": "headrace",
+    "CostEmail": "costs@example.com",
+    "MonthlyBudget": "700",
+    "CostAnomaly": "50",
+    "HttpDomain": "api.example.com",
+    "WebSocketDomain": "live.example.com",
+    "DomainCertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/1-2",
+}
+"""Parameters that need what is not of the stage."""
 WITHOUT_BROKER = "headrace-staging"
 TOLD = "rehearsal-told"
 """The queue that prod tells what it stores."""
@@ -276,9 +285,9 @@ async def rehearse_all(say: Say) -> None:
 async def _dev_and_prod(stage: Rehearsal) -> None:
     await stage.send_events("dev")
     target = await asyncio.to_thread(stage.account.make_queue, TOLD)
-    await _together(
-        stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER, **COSTS, TellTarget=target, Archive="on")
-    )
+    zone = await asyncio.to_thread(stage.account.make_zone, "example.com")
+    of_prod = stage.deploy("prod", **OWNED, DomainZoneId=zone, TellTarget=target, Archive="on")
+    await _together(stage.change_a_parameter(), of_prod)
     await _together(stage.notice_a_wrong_right(), stage.send_events("prod"))
     await stage.hear("msg-0002")
     await _together(stage.delete("dev"), stage.delete("prod"))

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from localstage.core.errors import StageError
 from ops import preflight
 from ops.aws import Stack
-from ops.preflight import CHECKS, Plan, examine, plan
+from ops.preflight import CHECKS, CONFIG, Plan, examine, plan
 
 EXAMPLES = preflight.ROOT / "examples" / "streams"
 ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"]
@@ -71,7 +72,7 @@ def with_(wanted: Plan, **values: str) -> Plan:
 def test_an_account_that_is_ready_passes(ready: None) -> None:
     found = verdicts(plan("dev"))
 
-    assert found == dict.fromkeys(["identity", "stack", "notices", "features", "streams", *CHECKS], "pass")
+    assert found == dict.fromkeys(["identity", "stack", "notices", "domains", "features", "streams", *CHECKS], "pass")
 
 
 def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Callable[..., None]) -> None:
@@ -170,6 +171,66 @@ def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
 
     assert found.keys() == {check}
     assert [part for part in parts if part not in found[check]] == []
+
+
+NAMES = {
+    "HttpDomain": "api.example.com",
+    "WebSocketDomain": "live.example.com",
+    "DomainCertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/1-2",
+    "DomainZoneId": "Z0123",
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "part"),
+    [
+        ({}, "ISSUED", None),
+        ({"DomainZoneId": "", "HttpDomain": ""}, "ISSUED", "go together: set HttpDomain, DomainZoneId too, or none"),
+        ({"WebSocketDomain": "api.example.com"}, "ISSUED", "set another WebSocketDomain than api.example.com"),
+        ({}, "PENDING_VALIDATION", "got one that is PENDING_VALIDATION, for *.example.com, example.net"),
+        ({"HttpDomain": "a.b.example.com"}, "ISSUED", "a certificate that is ISSUED for a.b.example.com is needed"),
+        ({"HttpDomain": "example.net"}, "ISSUED", "DomainZoneId: example.net is not in the zone example.com"),
+    ],
+)
+def test_own_names_need_a_certificate_and_a_zone_for_both(
+    ready: Callable[..., None], values: dict[str, str], status: str, part: str | None
+) -> None:
+    names = {"DomainName": "*.example.com", "SubjectAlternativeNames": ["example.net"]}
+    zone = {"Id": "Z0123", "Name": "example.com.", "CallerReference": "1"}
+    ready(DescribeCertificate={"Certificate": {**names, "Status": status}}, GetHostedZone={"HostedZone": zone})
+
+    found = details(with_(plan("dev"), **(NAMES | values)))
+
+    assert found.keys() == ({"domains"} if part else set())
+    assert (part or "") in found.get("domains", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "allowed"),
+    [
+        ("AcceptLatencyMs", "0", "must be from 1 to 15000"),
+        ("ReadLatencyMs", "soon", "must be a number"),
+        ("StoreLatencySeconds", "3601", "must be from 1 to 3600"),
+        ("MonthlyBudget", "-1", "must be from 0 to 1000000"),
+        ("CostAnomaly", "some", "must be a number"),
+        ("CostEmail", "costs", "an address such as costs@example.com, or empty"),
+        ("RideTableClass", "COLD", "must be one of STANDARD, STANDARD_INFREQUENT_ACCESS"),
+        ("PermissionsBoundary", "boundary", "the ARN of a managed policy, or empty"),
+        ("HttpDomain", "https://api.example.com", "a name in lower case such as api.example.com, or empty"),
+        ("WebSocketDomain", "Live.example.com", "a name in lower case"),
+        ("DomainCertificateArn", "arn:aws:iam::1:server-certificate/x", "the ARN of a certificate of ACM, or empty"),
+        ("DomainZoneId", "example.com", "the id of a hosted zone such as Z0123456789ABCDEFGHIJ, or empty"),
+    ],
+)
+def test_a_parameter_out_of_form_is_refused_with_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, given: str, allowed: str
+) -> None:
+    section = "[dev.deploy.parameters.parameter_overrides]\n"
+    monkeypatch.setattr(preflight, "CONFIG", tmp_path / "samconfig.toml")
+    preflight.CONFIG.write_text(CONFIG.read_text().replace(section, f'{section}{name} = "{given}"\n'))
+
+    with pytest.raises(StageError, match=re.escape(f'{name}: got "{given}", {allowed}')):
+        plan("dev")
 
 
 @pytest.mark.parametrize(
