@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -52,3 +53,12 @@ def test_a_failure_is_logged_with_the_id_of_its_request(
     assert answer["statusCode"] == (200 if name in FRAMES else 500)
     assert "something went wrong on our side" in answer["body"]
     assert [line["correlation_id"] for line in lines] == [f"id-of-{name}"]
+
+
+def test_the_page_for_auditors_has_each_line_of_a_step_of_an_operator() -> None:
+    page = (ROOT / "docs" / "how-to" / "audit-a-stage.md").read_text()
+    code = "".join(path.read_text() for path in (ROOT / "layers" / "headrace").rglob("*.py"))
+    lines = re.findall(r'\baudit\("([^"]+)"', code)
+
+    assert len(lines) > 10
+    assert [line for line in lines if f"`{line}`" not in page] == []
