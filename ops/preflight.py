@@ -199,14 +199,12 @@ def notices(wanted: Plan) -> str:
 def domains(wanted: Plan) -> str:
     """Two names of the APIs are given with their zone and a certificate that is issued for both, or none is."""
     values = _updated(wanted, _parameters(wanted.stack.described())).values
-    if len(missing := [name for name in DOMAINS if not values[name]]) == len(DOMAINS):
+    http, live, arn, zone_id = given = [values[name] for name in DOMAINS]
+    if not any(given):
         return "the names of API Gateway"
-    if missing:
-        raise Failed(f"{', '.join(DOMAINS)} go together: set {', '.join(missing)} too, or none")
-    http, live, arn, zone_id = (values[name] for name in DOMAINS)
-    if http == live:
+    if not all(given) or http == live:
         raise Failed(
-            f"API Gateway maps no WebSocket API to a name of an HTTP API: set another WebSocketDomain than {http}"
+            f"{', '.join(DOMAINS)} go together, or none, and the names differ; got {', '.join(map(repr, given))}"
         )
     certificate = call("acm", "describe_certificate", CertificateArn=arn)["Certificate"]
     zone = call("route53", "get_hosted_zone", Id=zone_id)["HostedZone"]["Name"].rstrip(".")

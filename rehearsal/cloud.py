@@ -105,7 +105,7 @@ class Account:
     """Questions about the stacks of an emulated account. Its methods block."""
 
     def __init__(self, cloud: Cloud) -> None:
-        self._decisions = cloud.decisions
+        self.decisions = cloud.decisions
         config = Config(retries={"max_attempts": 3}, read_timeout=_INVOKE_SECONDS)
         session: Any = boto3.session.Session(ACCOUNT, "rehearsal", region_name=REGION)  # the root user
 
@@ -181,10 +181,6 @@ class Account:
         """The calls of a stack's functions that were denied so far: ``who``, ``action`` and ``resource``."""
         return [each for each in self._calls(f"/{stack}-") if each["denied"]]
 
-    def asked_by_deployer(self) -> set[str]:
-        """The actions of the account's root user so far: of the SAM CLI, of ops, and of the rehearsal itself."""
-        return {each["action"] for each in self._calls(":root")}
-
     def unused_rights(self, stack: str) -> list[str]:
         """Each action on a resource that a role of a stack allows and that no call has needed so far."""
         unused = []
@@ -208,7 +204,7 @@ class Account:
                             yield action, resource
 
     def _calls(self, who: str) -> list[Mapping[str, Any]]:
-        whole = self._decisions.read_text().rpartition("\n")[0]  # MiniStack may be writing the last line
+        whole = self.decisions.read_text().rpartition("\n")[0]  # MiniStack may be writing the last line
         return [each for each in map(json.loads, whole.splitlines()) if who in each["who"]]
 
     def make_zone(self, name: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import time
+import tomllib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from itertools import groupby
@@ -28,17 +29,7 @@ from rehearsal.sam import Sam, interpreter
 
 STATE = ROOT / ".local" / "rehearsal"
 _RUNTIME_REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
-OWNED = {
-    "JwtIssuer": "https://issuer.example.com/tenant",
-    "JwtAudience": "headrace",
-    "CostEmail": "costs@example.com",
-    "MonthlyBudget": "700",
-    "CostAnomaly": "50",
-    "HttpDomain": "api.example.com",
-    "WebSocketDomain": "live.example.com",
-    "DomainCertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/1-2",
-}
-"""Parameters that need what is not of the stage."""
+OWNED = tomllib.loads(Path(__file__).with_name("owned.toml").read_text(encoding="utf-8"))
 WITHOUT_BROKER = "headrace-staging"
 TOLD = "rehearsal-told"
 """The queue that prod tells what it stores."""

@@ -187,8 +187,16 @@ NAMES = {
     ("values", "status", "part"),
     [
         ({}, "ISSUED", None),
-        ({"DomainZoneId": "", "HttpDomain": ""}, "ISSUED", "go together: set HttpDomain, DomainZoneId too, or none"),
-        ({"WebSocketDomain": "api.example.com"}, "ISSUED", "set another WebSocketDomain than api.example.com"),
+        (
+            {"DomainZoneId": "", "HttpDomain": ""},
+            "ISSUED",
+            "go together, or none, and the names differ; got '', 'live.example.com', ",
+        ),
+        (
+            {"WebSocketDomain": "api.example.com"},
+            "ISSUED",
+            "the names differ; got 'api.example.com', 'api.example.com', ",
+        ),
         ({}, "PENDING_VALIDATION", "got one that is PENDING_VALIDATION, for *.example.com, example.net"),
         ({"HttpDomain": "a.b.example.com"}, "ISSUED", "a certificate that is ISSUED for a.b.example.com is needed"),
         ({"HttpDomain": "example.net"}, "ISSUED", "DomainZoneId: example.net is not in the zone example.com"),
