@@ -1,7 +1,7 @@
 """A WebSocket connection's row, and frames about it."""
+# ruff: noqa: F401 - a handler would use them
 
 import os
-from typing import Any
 
 import boto3
 from aws_lambda_powertools import Logger, Metrics
@@ -16,13 +16,3 @@ table = boto3.resource("dynamodb").Table(os.environ.get("TABLE", "table"))
 class Connection(BaseModel):
     connection_id: str
     room_id: str = ""
-
-
-def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    context = APIGatewayWebSocketEvent(event).request_context
-    connection = Connection(connection_id=context.connection_id or "")
-    if context.route_key == "$disconnect":
-        table.delete_item(Key={"connectionId": connection.connection_id})
-    else:
-        table.put_item(Item=connection.model_dump())
-    return {"statusCode": 200}

@@ -1,7 +1,6 @@
 """An operator's routes: a queue's depth, dead letters, the broker's queues."""
 
 import os
-from typing import Any
 
 import boto3
 import pika
@@ -30,7 +29,3 @@ def status() -> Status:
     channel = pika.BlockingConnection(parameters).channel()
     parked = channel.queue_declare("parked", passive=True).method.message_count
     return Status(dead=int(queue.attributes["ApproximateNumberOfMessages"]), parked=parked)
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)

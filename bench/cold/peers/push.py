@@ -1,8 +1,8 @@
 """Messages from a queue to the connections of a room."""
+# ruff: noqa: F401 - a handler would use them
 
 import json
 import os
-from typing import Any
 
 import boto3
 from aws_lambda_powertools import Logger, Metrics
@@ -19,12 +19,3 @@ management = boto3.client("apigatewaymanagementapi")
 class Message(BaseModel):
     room_id: str
     message: str
-
-
-def handler(event: dict[str, Any], _context: Any) -> None:
-    for records in RabbitMQEvent(event).rmq_messages_by_queue.values():
-        for record in records:
-            message = Message.model_validate_json(record.decoded_data)
-            for row in table.query(KeyConditionExpression=Key("roomId").eq(message.room_id))["Items"]:
-                data = json.dumps(message.model_dump()).encode()
-                management.post_to_connection(ConnectionId=str(row["connectionId"]), Data=data)

@@ -1,7 +1,7 @@
 """A page of a table over HTTP, with a cache in front."""
 
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import boto3
 import redis
@@ -29,7 +29,3 @@ def page(room_id: str, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> list[
         return [Message.model_validate_json(cached)]
     found = table.query(KeyConditionExpression=Key("roomId").eq(room_id), Limit=limit)["Items"]
     return [Message.model_validate(item) for item in found]
-
-
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    return app.resolve(event, context)
