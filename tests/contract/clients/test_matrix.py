@@ -36,6 +36,7 @@ LINES = {
     "ads take-back": '{"adId":"a","adType":"video","clickedAt":"2025-11-21T10:00:00Z","userId":"c","clickId":"c-3"}',
     "ads user": "alice",
     "attachments": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
+    "delete-room": "shed --confirm shed",
     "discard": "--confirm 1",
     "erase": "frank --confirm frank",
     "erasure": "frank --wait",
