@@ -1,4 +1,4 @@
-"""P18: Owners delete rooms of members, operators any room; who follows it is told, and nobody writes there."""
+"""P18: Owners delete rooms of members, operators any room; its followers get a frame, and writes are refused."""
 
 from __future__ import annotations
 

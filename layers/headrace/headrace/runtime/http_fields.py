@@ -1,4 +1,4 @@
-"""Reads the header fields of HTTP messages where a call's CPU counts: `http.client` takes ten times as long."""
+"""Reads the header fields of HTTP messages on hot paths, where ``http.client`` would make an email message of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes that delete a room, for its owners and for operators, and what its followers are told."""
+"""The routes that delete a room, for its owners and for operators, and the frame that its followers get."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _last(room_id: str) -> Job | None:
 def _deleted(
     services: RoomServices, request: PathOnly, room: Room | None, job: Job | None, owner: str | None = None
 ) -> RoomDeletion:
-    """Delete ``room``, or go on with the last deletion ``job``. Followers are told when the room is gone."""
+    """Delete ``room``, or go on with the last deletion ``job``. Followers get a frame when the room is gone."""
     room_id, jobs = request.path.room_id, erasure.services()
     if job is not None and job.state == DONE:
         if room is None:

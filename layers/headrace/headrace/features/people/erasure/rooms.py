@@ -100,7 +100,7 @@ class RoomsEraser:
                 yield "memberships", len(old)
 
     def followers(self, target: Target) -> Progress:
-        """End the subscriptions of a room, in the last round: until then, those who follow it are told of its end."""
+        """End the subscriptions of a room, in the last round: until then, they get the frame of its end."""
         if target.is_last:
             until = free_from(target.room_id, target.erased_at)
             found = self._connections.query_all("roomId", target.room_id, ConsistentRead=True)

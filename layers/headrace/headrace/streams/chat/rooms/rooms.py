@@ -35,7 +35,7 @@ DIRECT: Form = "direct"
 GROUP: Form = "group"
 DIRECT_SEATS = 2
 HELD_DAYS = 15
-"""Days for which nobody gets the id of a deleted room: dead letters of it wait for 14."""
+"""Days until the id of a deleted room is free: its dead letters wait for 14."""
 
 
 @dataclass(frozen=True, slots=True)
