@@ -1,4 +1,4 @@
-// Makes the static files of dist/. Beside them, a page needs the config.json that README.md shows.
+// Makes the static files of dist/. The page loads config.json beside them: publish.sh writes it, and serve.mjs answers it.
 import { cpSync, rmSync } from "node:fs";
 
 import { build } from "esbuild";

@@ -14,11 +14,13 @@ amplify() { command=$1; shift; aws amplify "$command" --output text "$@"; }
 
 (cd ../../clients/typescript && npm ci && npm run build)
 npm ci && npm run build
+http_url=$(output HttpUrl)
+ws_url=$(output WebSocketUrl)
 sign_in=$(output SignInUrl)
 cat >dist/config.json <<END
 {
-  "httpUrl": "$(output HttpUrl)",
-  "wsUrl": "$(output WebSocketUrl)",
+  "httpUrl": "$http_url",
+  "wsUrl": "$ws_url",
   "authorizeUrl": "$sign_in/oauth2/authorize",
   "tokenUrl": "$sign_in/oauth2/token",
   "clientId": "$(output ClientId)",
@@ -28,13 +30,17 @@ END
 rm -f chat.zip && (cd dist && zip -qr ../chat.zip .)
 
 app=$(amplify list-apps --query "apps[?name=='$stack-chat'].appId")
-if [ -z "$app" ]; then
-  app=$(amplify create-app --name "$stack-chat" --custom-headers "$(cat headers.yml)" --query app.appId)
+[ -n "$app" ] || app=$(amplify create-app --name "$stack-chat" --query app.appId)
+headers=$(sed "s|@HOSTS@|$http_url $ws_url $sign_in|" headers.yml)
+amplify update-app --app-id "$app" --custom-headers "$headers" >/dev/null
+amplify get-branch --app-id "$app" --branch-name main >/dev/null 2>&1 ||
   amplify create-branch --app-id "$app" --branch-name main >/dev/null
+amplify get-domain-association --app-id "$app" --domain-name "$domain" >/dev/null 2>&1 ||
   amplify create-domain-association --app-id "$app" --domain-name "$domain" \
     --sub-domain-settings "prefix=$prefix,branchName=main" >/dev/null
-fi
-set -- $(amplify create-deployment --app-id "$app" --branch-name main --query '[jobId,zipUploadUrl]')
+deployment=$(amplify create-deployment --app-id "$app" --branch-name main --query '[jobId,zipUploadUrl]')
+# shellcheck disable=SC2086 # two words
+set -- $deployment
 curl -sfT chat.zip -H "Content-Type: application/zip" "$2"
 amplify start-deployment --app-id "$app" --branch-name main --job-id "$1" >/dev/null
 amplify get-domain-association --app-id "$app" --domain-name "$domain" --query \

@@ -1,7 +1,7 @@
 /** The page: the list of rooms, and the open room beside it. On a phone, one of them. */
 import { useState } from "preact/hooks";
 
-import type { Chat, Conversation } from "./chat.js";
+import { type Chat, type Conversation, messageOf } from "./chat.js";
 import { Avatar, clock, titleOf } from "./parts.js";
 import { RoomView } from "./room-view.js";
 
@@ -13,6 +13,7 @@ const dayOrTime = (time: string): string =>
 function Line({ conversation, chat }: { conversation: Conversation; chat: Chat }) {
   const { roomId, lastMessage: last, unread, unreadCapped, activityAt, membership } = conversation;
   const title = titleOf(conversation, chat.user);
+  const count = `${unread}${unreadCapped ? "+" : ""}`;
   const files = last?.attachments?.map(({ name }) => name).join(", ");
   const text = last?.deletedAt ? "deleted" : last?.messageType === "TEXT" ? last.message || files : "";
   return (
@@ -22,7 +23,7 @@ function Line({ conversation, chat }: { conversation: Conversation; chat: Chat }
         <b><bdi>{title}</bdi></b>
         <time dateTime={activityAt}>{dayOrTime(activityAt)}</time>
         <span class="preview">{membership.state === "in" ? last && text && `${last.userId === chat.user ? "You" : last.username}: ${text}` : "You left"}</span>
-        {unread > 0 && <span class="badge" aria-label={`${unread} unread`}>{unread}{unreadCapped && "+"}</span>}
+        {unread > 0 && <span class="badge" aria-label={`${count} unread`}>{count}</span>}
       </a>
     </li>
   );
@@ -79,12 +80,12 @@ export function App({ chat }: { chat: Chat }) {
         {session.username !== chat.user && <p class="note">Others invite you by your id: <code>{chat.user}</code></p>}
       </nav>
       <main>
-        {chat.error && (
+        {chat.error !== undefined && (
           <p class="error" role="alert">
-            {chat.error} <button class="quiet" aria-label="Close" onClick={() => { chat.error = undefined; chat.changed(); }}>✕</button>
+            {messageOf(chat.error)} <button class="quiet" aria-label="Close" onClick={() => { chat.error = undefined; chat.changed(); }}>✕</button>
           </p>
         )}
-        {room ? <RoomView key={room.id} room={room} chat={chat} /> : <p class="empty">Choose a room.</p>}
+        {room ? <RoomView key={room.id} room={room} /> : <p class="empty">Choose a room.</p>}
       </main>
     </div>
   );

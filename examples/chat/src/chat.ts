@@ -5,7 +5,7 @@ import { Room } from "./room.js";
 import type { Session } from "./session.js";
 
 export type Conversation = Item<"GET /users/{userId}/rooms">;
-export type Invitation = Item<"GET /users/{userId}/invitations">;
+type Invitation = Item<"GET /users/{userId}/invitations">;
 
 /** So many rooms are followed live: those with the newest messages. */
 const FOLLOWED = 50;
@@ -23,9 +23,9 @@ export class Chat {
   conversations: Conversation[] = [];
   invitations: Invitation[] = [];
   isLoaded = false;
-  isOnline = false;
   room: Room | undefined;
-  error: string | undefined;
+  /** What the page says went wrong, until the user closes it or goes to another room. */
+  error: unknown;
   /** Draws the page; set by it. */
   changed: () => void = () => {};
   #followed = new Map<string, Following>();
@@ -36,13 +36,24 @@ export class Chat {
     this.user = session.user ?? "";
     this.client = new Headrace({ httpUrl, wsUrl, token: session.token });
     this.client.on("state", (state, reason) => {
-      this.isOnline = state === "open";
-      this.error = state === "closed" && reason ? reason.message : this.error;
+      if (state === "closed") {
+        this.error = reason ?? this.error;
+      } else if (state === "open" && this.error instanceof HeadraceError && this.error.temporary) {
+        this.error = undefined; // a refusal stays
+        this.#reload();
+      }
       this.room?.connection(this.isOnline);
       this.changed();
     });
-    addEventListener("hashchange", () => this.go());
+    addEventListener("hashchange", () => {
+      this.error = undefined;
+      this.go();
+    });
     addEventListener("focus", () => this.room?.read());
+  }
+
+  get isOnline(): boolean {
+    return this.client.state === "open";
   }
 
   async start(): Promise<void> {
@@ -59,12 +70,17 @@ export class Chat {
   /** Show the room that the address names. */
   go(): void {
     const [, encoded] = location.hash.match(/^#\/rooms\/(.+)$/) ?? [];
-    const id = encoded && decodeURIComponent(encoded);
+    let id: string | undefined;
+    try {
+      id = encoded && decodeURIComponent(encoded);
+    } catch {
+      this.error = `The address names no room: ${location.hash} is not encoded as a URL.`;
+    }
     if (id !== this.room?.id) {
       this.room = id ? new Room(this, id) : undefined;
       void this.room?.open();
-      this.changed();
     }
+    this.changed();
   }
 
   of(roomId: string): Conversation | undefined {
@@ -86,9 +102,8 @@ export class Chat {
   async try(act: () => Promise<unknown>): Promise<void> {
     try {
       await act();
-      this.error = undefined;
     } catch (error) {
-      this.error = messageOf(error);
+      this.error = error;
     }
     this.changed();
   }
@@ -166,7 +181,7 @@ export class Chat {
     } catch (error) {
       this.#followed.delete(roomId);
       if (!(error instanceof HeadraceError && ["forbidden", "not_found"].includes(error.code))) {
-        this.error = messageOf(error);
+        this.error = error;
         this.changed();
       }
     }

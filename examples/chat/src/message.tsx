@@ -1,9 +1,8 @@
 /** A message: its text, files and reactions, and what one can do with it. */
 import type { AttachmentItem, Message } from "headrace-client";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { Chat } from "./chat.js";
-import { Avatar, clock } from "./parts.js";
+import { Avatar, clock, focused } from "./parts.js";
 import { addressOf, type Room } from "./room.js";
 
 const CHOICES = ["👍", "❤️", "😂", "🎉", "👀"];
@@ -17,7 +16,7 @@ function Files({ message, room }: { message: Message; room: Room }) {
   const [fresh, setFresh] = useState<AttachmentItem[]>();
   const isMissing = given.some((file) => addressOf(file) === undefined);
   const renew = async () => {
-    const files = await room.files(message);
+    const files = await room.chat.client.attachments(room.id, message.key);
     setFresh(files);
     return files;
   };
@@ -60,7 +59,7 @@ function Edit({ message, room, done }: { message: Message; room: Room; done: () 
   };
   return (
     <form class="edit" onSubmit={save}>
-      <textarea value={text} rows={2} maxLength={4096} aria-label="New text" autoFocus onKeyDown={pressed} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+      <textarea value={text} rows={2} maxLength={4096} aria-label="New text" ref={focused} onKeyDown={pressed} onInput={({ currentTarget }) => setText(currentTarget.value)} />
       <button class="primary">Save</button>
       <button type="button" class="quiet" onClick={done}>Cancel</button>
     </form>
@@ -73,7 +72,7 @@ function Reactions({ message, room }: { message: Message; room: Room }) {
   return (
     <p class="reactions">
       {chips.map(([value, count]) => (
-        <button key={value} class={value === mine ? "mine" : ""} aria-label={`${value}, ${count}`} onClick={() => void room.react(message, value)}>{value} {count}</button>
+        <button key={value} aria-pressed={value === mine || undefined} aria-label={`${value}, ${count}`} onClick={() => void room.react(message, value)}>{value} {count}</button>
       ))}
     </p>
   );
@@ -94,25 +93,29 @@ const NOTICES: Record<string, string> = { JOIN: "joined", LEAVE: "left" };
 interface Shown {
   message: Message;
   room: Room;
-  chat: Chat;
   /** Whether it begins with its author and time. */
   hasHead: boolean;
 }
 
-export function MessageView({ message, room, chat, hasHead }: Shown) {
+export function MessageView({ message, room, hasHead }: Shown) {
   const [isEdited, setEdited] = useState(false);
+  const item = useRef<HTMLLIElement>(null);
   const { userId, username, timestamp, messageType, deletedAt, editedAt } = message;
   if (messageType !== "TEXT") {
     return <li class="notice"><bdi>{message.memberName ?? username}</bdi> {NOTICES[messageType]} <time dateTime={timestamp}>{clock(timestamp)}</time></li>;
   }
-  const isOwn = userId === chat.user;
+  const isOwn = userId === room.chat.user;
+  const done = () => {
+    setEdited(false);
+    item.current?.focus(); // what had the focus goes
+  };
   return (
-    <li class={`message ${hasHead ? "head" : ""}`} tabIndex={-1}>
+    <li class={`message ${hasHead ? "head" : ""}`} tabIndex={-1} ref={item}>
       {hasHead && <Avatar name={username} id={userId} />}
-      {hasHead && <p class="who"><b><bdi>{username}</bdi></b> <time dateTime={timestamp}>{clock(timestamp)}</time></p>}
+      {hasHead && <p><b><bdi>{username}</bdi></b> <time dateTime={timestamp}>{clock(timestamp)}</time></p>}
       <div class="body">
         {isEdited
-          ? <Edit message={message} room={room} done={() => setEdited(false)} />
+          ? <Edit message={message} room={room} done={done} />
           : <p class="text" dir="auto">{deletedAt ? <i>deleted</i> : message.message}{editedAt && !deletedAt && <small> (edited)</small>}</p>}
         {!deletedAt && message.attachments && <Files message={message} room={room} />}
         {!deletedAt && message.reactions && <Reactions message={message} room={room} />}

@@ -13,3 +13,6 @@ export function Avatar({ name, id }: { name: string; id: string }) {
 }
 
 export const clock = (time: string): string => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+
+/** Given as `ref`, it moves the focus to an element that appears. As it is always the same function, it does so once. */
+export const focused = (element: HTMLElement | null): void => element?.focus();

@@ -2,9 +2,9 @@
 import { Fragment } from "preact";
 import { useRef, useState } from "preact/hooks";
 
-import { type Chat, isAfter } from "./chat.js";
+import { isAfter } from "./chat.js";
 import { MessageView } from "./message.js";
-import { Avatar, clock, titleOf } from "./parts.js";
+import { Avatar, clock, focused, titleOf } from "./parts.js";
 import type { Gap, Outgoing, Room } from "./room.js";
 
 const LARGEST = 10_000_000; // bytes of a file
@@ -43,11 +43,10 @@ function GapLine({ gap }: { gap: Gap }) {
   return <li class="rule gap" role="status"><span>Not connected since {clock(gap.from)}. What others write comes when you are back.</span></li>;
 }
 
-function Log({ room, chat }: { room: Room; chat: Chat }) {
-  const { messages, gap, newFrom } = room;
+function Log({ room }: { room: Room }) {
+  const { chat, messages, gap, newFrom } = room;
   const firstNew = messages.find(({ key, userId, messageType }) => newFrom !== undefined && userId !== chat.user && messageType === "TEXT" && isAfter(key, newFrom));
-  const gapAt = gap && messages.findIndex(({ timestamp }) => timestamp >= gap.from);
-  const isInside = gap?.isClosed && gapAt !== undefined && gapAt >= 0;
+  const gapAt = gap?.isClosed ? messages.findIndex(({ key }) => key > gap.after) : -1;
   const scrolled = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: { currentTarget: HTMLElement }) => {
     if (scrollHeight - clientHeight + scrollTop < NEAR) { // the log is reversed: 0 is the newest message
       void room.older();
@@ -68,19 +67,19 @@ function Log({ room, chat }: { room: Room; chat: Chat }) {
             <Fragment key={message.key}>
               {isNewDay && <li class="rule"><span>{new Date(message.timestamp).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" })}</span></li>}
               {message === firstNew && <li class="rule new"><span>New</span></li>}
-              {isInside && at === gapAt && gap && <GapLine gap={gap} />}
-              <MessageView message={message} room={room} chat={chat} hasHead={!isSame} />
+              {gap && at === gapAt && <GapLine gap={gap} />}
+              <MessageView message={message} room={room} hasHead={!isSame} />
             </Fragment>
           );
         })}
         {room.outgoing.map((message) => <Sending key={message.id} message={message} room={room} />)}
-        {gap && !isInside && <GapLine gap={gap} />}
+        {gap && gapAt < 0 && <GapLine gap={gap} />}
       </ol>
     </div>
   );
 }
 
-function Composer({ room, chat }: { room: Room; chat: Chat }) {
+function Composer({ room }: { room: Room }) {
   const [text, setText] = useState("");
   const [files, setFiles] = useState<File[]>([]);
   const chooser = useRef<HTMLInputElement>(null);
@@ -100,9 +99,11 @@ function Composer({ room, chat }: { room: Room; chat: Chat }) {
   const add = (more: Iterable<File>) => {
     const all = [...files, ...more];
     const kept = all.filter(({ size }) => size > 0 && size <= LARGEST).slice(0, MOST);
-    chat.error = kept.length < all.length ? "A message has up to 10 files of 1 byte to 10 MB." : undefined;
     setFiles(kept);
-    chat.changed();
+    if (kept.length < all.length) {
+      room.chat.error = "A message has up to 10 files of 1 byte to 10 MB.";
+      room.chat.changed();
+    }
   };
   return (
     <form class="composer" onSubmit={submit}>
@@ -114,7 +115,7 @@ function Composer({ room, chat }: { room: Room; chat: Chat }) {
       <input type="file" multiple hidden ref={chooser} onChange={({ currentTarget }) => { add(currentTarget.files ?? []); currentTarget.value = ""; }} />
       <button type="button" class="quiet attach" aria-label="Attach files" onClick={() => chooser.current?.click()}>+</button>
       <textarea
-        value={text} rows={Math.min(6, text.split("\n").length)} dir="auto" placeholder="Write a message" aria-label="Message" maxLength={4096} autoFocus
+        value={text} rows={Math.min(6, text.split("\n").length)} dir="auto" placeholder="Write a message" aria-label="Message" maxLength={4096} ref={focused}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
         onKeyDown={pressed} onPaste={({ clipboardData }) => add(clipboardData?.files ?? [])}
       />
@@ -123,7 +124,8 @@ function Composer({ room, chat }: { room: Room; chat: Chat }) {
   );
 }
 
-export function RoomView({ room, chat }: { room: Room; chat: Chat }) {
+export function RoomView({ room }: { room: Room }) {
+  const { chat } = room;
   const conversation = chat.of(room.id);
   const title = conversation ? titleOf(conversation, chat.user) : room.id;
   const isIn = conversation?.membership.state === "in";
@@ -140,8 +142,8 @@ export function RoomView({ room, chat }: { room: Room; chat: Chat }) {
         {isIn && room.mayInvite && <button onClick={invite}>Invite</button>}
         {isIn && <button class="quiet" onClick={() => void chat.leave(room.id)}>Leave</button>}
       </header>
-      <Log room={room} chat={chat} />
-      {isIn && <Composer room={room} chat={chat} />}
+      <Log room={room} />
+      {isIn && <Composer room={room} />}
       {chat.isLoaded && !isIn && <p class="empty"><button class="primary" onClick={() => void chat.try(() => chat.accept(room.id))}>Join this room</button></p>}
     </section>
   );

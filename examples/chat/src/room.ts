@@ -1,5 +1,5 @@
 /** The open room: its messages, what is being sent, and the gap while there is no connection. */
-import type { AttachmentItem, Attachment, Message } from "headrace-client";
+import type { Attachment, AttachmentItem, Message } from "headrace-client";
 
 import { type Chat, isAfter, messageOf } from "./chat.js";
 
@@ -23,8 +23,12 @@ export interface Outgoing {
 
 /** The time without a connection, until what was missed is there. */
 export interface Gap {
+  /** When the loss was noticed, by the clock of the device. */
   from: string;
+  /** The key of the newest message before it; empty if there is none. */
+  after: string;
   isClosed: boolean;
+  /** How many messages of others came behind it. */
   missed: number;
 }
 
@@ -33,7 +37,6 @@ const version = ({ deletedAt, editedAt = "", reactionsAt = "" }: Message): strin
   deletedAt ? `2${deletedAt}` : `${editedAt && "1"}${editedAt}/${reactionsAt}`;
 
 export class Room {
-  hasOlder = false;
   isLoaded = false;
   outgoing: Outgoing[] = [];
   gap: Gap | undefined;
@@ -56,8 +59,11 @@ export class Room {
     return this.#sorted;
   }
 
+  get hasOlder(): boolean {
+    return this.#next !== null;
+  }
+
   async open(): Promise<void> {
-    this.connection(this.chat.isOnline);
     await this.load();
     await this.chat.try(async () => {
       const { kind, membership } = await this.chat.client.request("GET /rooms/{roomId}", { roomId: this.id });
@@ -69,12 +75,14 @@ export class Room {
   async load(): Promise<void> {
     await this.chat.try(async () => {
       const page = await this.chat.client.request("GET /rooms/{roomId}/messages", { roomId: this.id, limit: PAGE });
-      if (!this.isLoaded) {
+      const isFirst = !this.isLoaded;
+      if (isFirst) {
         const { unread = 0, readTo } = this.chat.of(this.id) ?? {};
         this.newFrom = unread > 0 ? readTo : undefined;
-        [this.#next, this.hasOlder, this.isLoaded] = [page.next, page.hasMore, true];
+        [this.#next, this.isLoaded] = [page.hasMore ? page.next : null, true];
       }
       this.take(page.items);
+      isFirst && this.connection(this.chat.isOnline);
       this.read();
     });
   }
@@ -92,14 +100,14 @@ export class Room {
 
   /** The page before the oldest message. */
   async older(): Promise<void> {
-    if (this.#isLoading || this.#next === null || !this.hasOlder) {
+    if (this.#isLoading || !this.hasOlder) {
       return;
     }
     this.#isLoading = true;
     await this.chat.try(async () => {
       const given = { roomId: this.id, limit: PAGE, before: this.#next ?? undefined };
       const page = await this.chat.client.request("GET /rooms/{roomId}/messages", given);
-      [this.#next, this.hasOlder] = [page.next, page.hasMore];
+      this.#next = page.hasMore ? page.next : null;
       this.take(page.items);
     });
     this.#isLoading = false;
@@ -107,13 +115,15 @@ export class Room {
 
   /** Take messages of a page or live ones; of two states of a message, the later one stays. */
   take(messages: Message[]): void {
+    const gap = this.gap?.isClosed === false ? this.gap : undefined;
     for (const message of messages) {
       const known = this.#messages.get(message.key);
-      if (known === undefined || version(known) <= version(message)) {
+      if (known === undefined || version(known) < version(message)) {
         this.#messages.set(message.key, message);
       }
-      if (known === undefined && this.gap?.isClosed === false && message.timestamp >= this.gap.from) {
-        this.gap.missed += Number(message.userId !== this.chat.user);
+      const isOfOthers = message.messageType === "TEXT" && message.userId !== this.chat.user;
+      if (gap && known === undefined && isOfOthers && message.key > gap.after) {
+        gap.missed += 1;
       }
     }
     this.outgoing = this.outgoing.filter(({ id }) => !messages.some((each) => each.messageId === id));
@@ -124,8 +134,8 @@ export class Room {
   /** The connection began or ended: between them is a gap, which ends when what was missed was fetched. */
   connection(isOpen: boolean): void {
     const following = this.chat.of(this.id)?.membership.state === "in" ? this.chat.following(this.id) : undefined;
-    if (!isOpen && this.gap?.isClosed !== false && following?.position !== undefined) {
-      this.gap = { from: new Date().toISOString(), isClosed: false, missed: 0 };
+    if (!isOpen && this.isLoaded && this.gap?.isClosed !== false && following?.position !== undefined) {
+      this.gap = { from: new Date().toISOString(), after: this.messages.at(-1)?.key ?? "", isClosed: false, missed: 0 };
     } else if (isOpen && this.gap?.isClosed === false) {
       const { gap } = this;
       const before = following?.position;
@@ -217,11 +227,6 @@ export class Room {
         : client.request(`PUT ${MESSAGE}/reaction`, { ...given, value, changeId }));
       this.#mine.set(message.key, isBack ? undefined : value);
     });
-  }
-
-  /** The files of a message with addresses to read them at, which are good for ten minutes. */
-  files(message: Message): Promise<AttachmentItem[]> {
-    return this.chat.client.attachments(this.id, message.key);
   }
 }
 

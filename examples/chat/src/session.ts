@@ -29,6 +29,15 @@ const random = (): string => base64url(crypto.getRandomValues(new Uint8Array(32)
 const stored = <T>(name: string): T | undefined => JSON.parse(sessionStorage.getItem(name) ?? "null") ?? undefined;
 const here = (): string => location.origin + location.pathname;
 
+/** The fields of a JSON object; none of another text, such as the page of a proxy. */
+function fieldsOf(text: string): Record<string, any> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 /** The claims of a token. Only the API checks them. */
 function claims(token: string): { sub: string; username?: string } {
   const part = (token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
@@ -37,6 +46,8 @@ function claims(token: string): { sub: string; username?: string } {
 
 export class Session {
   #grant = stored<Grant>(GRANT);
+  #isGiven = false;
+  #renewal: Promise<string> | undefined;
 
   constructor(readonly config: Config) {}
 
@@ -59,7 +70,7 @@ export class Session {
     history.replaceState(null, "", location.pathname + (asked?.hash ?? ""));
     sessionStorage.removeItem(ASKED);
     if (asked === undefined || asked.state !== answer.get("state")) {
-      return;
+      throw new Error("This tab did not ask for the sign-in that the address names. Sign in here.");
     }
     const code = answer.get("code");
     if (code === null) {
@@ -85,26 +96,38 @@ export class Session {
     location.assign(here());
   }
 
-  /** A token that is good for a while, for the client. Without one, the person signs in again. */
+  /**
+   * A token for the client, which keeps it, and asks again when it expires or was refused. So the stored token is given
+   * once, and then a new one. If the issuer grants none, the person signs in again.
+   */
   token = async (): Promise<string> => {
-    if (this.#grant !== undefined && this.#grant.until > Date.now() + EARLY) {
+    const isFirst = !this.#isGiven;
+    this.#isGiven = true;
+    if (isFirst && this.#grant !== undefined && this.#grant.until > Date.now() + EARLY) {
       return this.#grant.token;
     }
-    return this.#ask({ grant_type: "refresh_token", refresh_token: this.#grant?.refresh ?? "" });
+    // Of requests that are refused together, only one uses the refresh token: an issuer may take it once.
+    this.#renewal ??= this.#ask({ grant_type: "refresh_token", refresh_token: this.#grant?.refresh ?? "" }).finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal;
   };
 
   async #ask(fields: Record<string, string>): Promise<string> {
     const body = new URLSearchParams({ client_id: this.config.clientId, ...fields });
     const answer = await fetch(this.config.tokenUrl, { method: "POST", body });
-    const found = await answer.json();
+    const found = fieldsOf(await answer.text());
     if (!answer.ok) {
-      if (fields["grant_type"] === "refresh_token" && answer.status < 500) {
+      if (fields["grant_type"] === "refresh_token" && [400, 401].includes(answer.status)) {
         sessionStorage.removeItem(GRANT);
         await this.signIn();
       }
-      throw new Error(found.error_description ?? found.error ?? `the issuer answered ${answer.status}`);
+      throw new Error(found["error_description"] ?? found["error"] ?? `The issuer answered ${answer.status}.`);
     }
     const { access_token: token, refresh_token: refresh = this.#grant?.refresh, expires_in: seconds } = found;
+    if (typeof token !== "string") {
+      throw new Error(`The issuer answered ${answer.status} without a token.`);
+    }
     this.#grant = { token, refresh, until: Date.now() + 1000 * seconds };
     sessionStorage.setItem(GRANT, JSON.stringify(this.#grant));
     return token;
