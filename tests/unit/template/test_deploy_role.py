@@ -15,7 +15,8 @@ from localstage.template.document import parse
 from tests.unit.template_stack import _MANAGED, ROOT, TemplateStack, as_list
 
 PATH = ROOT / "ops" / "deploy-role.yaml"
-ROLE = parse(PATH.read_text(), PATH)["Resources"]
+TEMPLATE = parse(PATH.read_text(), PATH)
+ROLE = TEMPLATE["Resources"]
 SCHEMAS = Path(cfnlint.__file__).parent / "data" / "schemas" / "resources"
 WITHOUT = (
     "kms:*|kinesis:*|firehose:*|*Kinesis*|billing:*|vpc-lattice:*|vpce:*|ram:*|route53:*|ec2:*CidrBlock",
@@ -70,3 +71,13 @@ def test_it_gives_a_policy_to_no_role_without_the_boundary() -> None:
     gives = [each for each in statements("Stack") if lacking(("iam:PutRolePolicy",), as_list(each["Action"])) == set()]
 
     assert [each["Condition"] for each in gives] == [{"StringEquals": {"iam:PermissionsBoundary": {"Ref": "Boundary"}}}]
+
+
+def test_it_cannot_change_its_own_policies_whatever_the_name_of_its_stack() -> None:
+    """It may change what begins with the name of the stage, and no stage has a name that its own names begin with."""
+    names = [one["Properties"].get("ManagedPolicyName") or one["Properties"]["RoleName"] for one in ROLE.values()]
+    pattern = re.compile(TEMPLATE["Parameters"]["StackName"]["AllowedPattern"])
+    stages = ["deploy", "deploy-headrace", "boundary", "boundary-headrace-prod", "headrace-prod", "deployer"]
+
+    assert [one for one in names if not re.match(r"(deploy|boundary)-\$\{StackName\}", one["Fn::Sub"])] == []
+    assert [one for one in stages if pattern.fullmatch(one)] == ["headrace-prod", "deployer"]
