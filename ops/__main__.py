@@ -141,7 +141,7 @@ def destroy(stack: str) -> None:
 def copy_rows(source: str, table: str, stack: str) -> None:
     """Copy the rows that a table does not have from a restored table. Rows that it has stay as they are.
 
-    Rows of people who were erased are left out.
+    Rows of people who were erased, and of rooms that were deleted, are left out.
     """
     from ops.aws import Stack
     from ops.copy_rows import copy_rows as copy
@@ -149,7 +149,7 @@ def copy_rows(source: str, table: str, stack: str) -> None:
 
     with errors_as_messages():
         copied, had, left_out = copy(source, table, Erased.of(Stack(stack)))
-    click.echo(f"{copied} rows copied, {had} were there, {left_out} of erased people were left out")
+    click.echo(f"{copied} rows copied, {had} were there, {left_out} of erased people or deleted rooms were left out")
 
 
 @cli.command()
@@ -161,7 +161,7 @@ def copy_rows(source: str, table: str, stack: str) -> None:
 def replay(since: datetime, until: datetime, stream: str | None, stack: str | None, bucket: str | None) -> None:
     """Bring rows that a stage does not have back from an archive. Rows that it has stay as they are.
 
-    Rows of people who were erased, and those that have expired, are left out.
+    Rows of people who were erased, of rooms that were deleted, and those that have expired are left out.
     """
     from headrace.features.declared.folder import events
     from ops.replay import replay as bring_back
@@ -178,7 +178,7 @@ def replay(since: datetime, until: datetime, stream: str | None, stack: str | No
         counts = bring_back(variables_of(stack or None), bucket or None, streams, *days)
     click.echo(
         f"{counts['read']} rows read: {counts['written']} written, {counts['there']} were there, "
-        f"{counts['erased']} of erased people and {counts['expired']} expired ones were left out"
+        f"{counts['erased']} of erased people or deleted rooms and {counts['expired']} expired ones were left out"
     )
 
 

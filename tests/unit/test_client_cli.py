@@ -353,14 +353,16 @@ def test_a_room_is_deleted_after_it_is_typed(monkeypatch: pytest.MonkeyPatch) ->
 
     def request(_: Headrace, *asked: str, **_more: Any) -> Any:
         sent.append(asked[:2])
-        return {"roomId": "den", "state": "running", "freeFrom": "later", **REST}
+        return {"roomId": "den", "state": "running", "erasedAt": "now", "freeFrom": "later", **REST}
 
     monkeypatch.setattr(Headrace, "request", request)
 
     for more in ((), ("--operator",)):
         shown = headrace("delete-room", "den", "--confirm", "den", *more)
-        assert shown.output.startswith("den: running, erased what came until later")
-    assert headrace("delete-room", "den", lines="dem\n").exit_code == 2
+        assert shown.output.startswith("den: running, erased what came until now\n")
+        assert shown.output.endswith("\nthe id is free from later\n")
+    refused = headrace("delete-room", "den", lines="dem\n")
+    assert (refused.exit_code, "Type the room to delete" in refused.output) == (2, True)
     assert sent == [("DELETE", "/rooms/den"), ("POST", "/rooms/den/deletion")]
 
 

@@ -15,6 +15,8 @@ from tests.unit.template_stack import ROOT
 
 WORKFLOWS = ROOT / ".github" / "workflows"
 DEPLOYING = ["dev", "prod"]
+TAG = '"${GITHUB_REF_NAME#v}"'
+"""The version of a tag, such as 0.3.0 of v0.3.0."""
 
 
 def read(name: str) -> dict[str, Any]:
@@ -27,8 +29,9 @@ def test_a_release_is_tested_and_installed_everywhere_before_it_is_published_wit
     jobs = read("release.yml")["jobs"]
     images = {each["image"] for each in jobs["smoke"]["strategy"]["matrix"]["include"]}
     classifiers = (ROOT / "clients" / "python" / "pyproject.toml").read_text()
+    same_version = f"ls packages/headrace_client-{TAG}-*.whl packages/headrace-client-{TAG}.tgz"
 
-    assert commands(jobs["build"]) == [".ci/run", "clients/pack.sh packages"]
+    assert commands(jobs["build"]) == [".ci/run", "clients/pack.sh packages", same_version]
     assert {f"python:{each}-bookworm" for each in re.findall(r"Python :: (3\.\d+)", classifiers)} <= images
     assert [jobs[name]["needs"] for name in ("smoke", "pypi", "npm")] == ["build", "smoke", "smoke"]
     assert [jobs[name]["permissions"] for name in ("pypi", "npm")] == [{"id-token": "write"}] * 2

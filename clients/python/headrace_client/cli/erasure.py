@@ -22,7 +22,7 @@ PAUSE = 5
 @click.pass_obj
 def erase(stage: Stage, user_id: str, skier: int | None, confirm: str | None) -> None:
     """Erase a user for good, after you confirm who. It takes a few minutes: `headrace erasure USER` shows how far."""
-    _confirm(stage, user_id, confirm, "erase")
+    _confirm(stage, user_id, confirm, "erase", "user")
     with stage.client() as api:
         answer = api.erase_user(user_id, {} if skier is None else {"skierID": skier})
     _show(stage, answer)
@@ -50,16 +50,16 @@ def erasure(stage: Stage, user_id: str, wait: bool) -> None:
 @click.pass_obj
 def delete_room(stage: Stage, room_id: str, operator: bool, confirm: str | None) -> None:
     """Delete a room of members that you own for good, after you confirm which. Repeated, it shows how far it is."""
-    _confirm(stage, room_id, confirm, "delete")
+    _confirm(stage, room_id, confirm, "delete", "room")
     with stage.client() as api:
         answer = api.delete_any_room(room_id) if operator else api.delete_room(room_id)
     _show(stage, answer)
 
 
-def _confirm(stage: Stage, id: str, confirm: str | None, verb: str) -> None:
+def _confirm(stage: Stage, id: str, confirm: str | None, verb: str, kind: str) -> None:
     """Check that the id was typed again. Raises UsageError."""
     if confirm is None:
-        confirm = click.prompt(f"This cannot be undone. Type what to {verb}", err=stage.as_json)
+        confirm = click.prompt(f"This cannot be undone. Type the {kind} to {verb}", err=stage.as_json)
     if confirm != id:
         raise click.UsageError(f"nothing is {verb}d: {visible(confirm)} is not {visible(id)}")
 
@@ -68,8 +68,10 @@ def _show(stage: Stage, answer: Any) -> None:
     if stage.as_json:
         show_json(answer)
         return
-    name, until = answer.get("userId") or answer["roomId"], answer.get("freeFrom") or answer["erasedAt"]
-    click.echo(f"{visible(name)}: {answer['state']}, erased what came until {until}")
+    name = answer.get("userId") or answer["roomId"]
+    click.echo(f"{visible(name)}: {answer['state']}, erased what came until {answer['erasedAt']}")
     for name, count in answer["counts"].items():
         click.echo(f"  {visible(name)}: {count}")
     click.echo(f"copies in backups end at {answer['backupsUntil']}")
+    if "freeFrom" in answer:
+        click.echo(f"the id is free from {answer['freeFrom']}")
