@@ -254,13 +254,14 @@ export class Connection {
       // A refusal of API Gateway itself does not say which frame it answers.
       const code = LIMITED.test(frame.message) ? "rate_limited" : "unavailable";
       this.#failAll(new HeadraceError(code, frame.message));
-    } else if (waiting === undefined) {
+    } else if (frame.requestId === undefined) {
       try {
         this.listener.received(frame);
       } catch (error) {
         this.close(known(error));
       }
-    } else {
+    } else if (waiting !== undefined) {
+      // An answer to a request that was given up is dropped.
       this.#waiting.delete(frame.requestId);
       clearTimeout(waiting.timer);
       this.#failed = 0;

@@ -132,6 +132,15 @@ test("a late frame is waited for, not asked for", async () => {
   client.close();
 });
 
+test("an answer that comes after its request was given up is no message", async () => {
+  const { server, client, found } = await following();
+  const items = [{ key: "old", message: "old" }];
+  server.push({ type: "history", requestId: "given up", roomId: "lobby", position: "p1795528801000000-0000000000cc", items });
+  await pass(2_000);
+  assert.deepEqual(found.texts, []);
+  client.close();
+});
+
 test("after a lost connection the client resumes from its position", async () => {
   const { server, client, found } = await following();
   server.store("lobby", "before");
