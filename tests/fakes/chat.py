@@ -110,6 +110,10 @@ class MemoryRooms:
         room = self.rows.get(room_id)
         return self.gone.get(room_id, AS_STAGE) if room is None else room.retention
 
+    def held_until(self, room_id: str) -> str:
+        gone = self.known_retention(room_id).gone_before
+        return gone if gone > iso(self.clock.now()) else ""
+
     def learn(self, room_id: str, retention: Retention) -> None:
         """It is known anyway."""
 

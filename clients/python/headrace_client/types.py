@@ -1523,7 +1523,7 @@ class RoomDeleted(TypedDict):
 class RoomDeletion(TypedDict):
     """The deletion of a room. What was accepted for it until `freeFrom` is erased, or will not be stored.
 
-    From then on, another room can have its id: of a direct room at once, else 15 days later.
+    From then on, another room can have its id: of a direct room ten seconds later, else 15 days.
     """
 
     state: Literal["running", "done"]

@@ -115,7 +115,7 @@ def parse(body: bytes) -> LiveCopy:
 
 
 def _room_of(content: Mapping[str, Any]) -> Any:
-    """What :func:`_head` was made of."""
+    """The room that :func:`headrace.live.frames.frame` was called with."""
     if content.get("type") == "changes":
         return user_channel(content["userId"])
     if content.get("type") == "events":

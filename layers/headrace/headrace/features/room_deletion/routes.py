@@ -19,6 +19,7 @@ from headrace.core.errors import (
     echo,
 )
 from headrace.core.fields import CanonicalTime
+from headrace.core.keys import is_reserved_room
 from headrace.core.people import Target
 from headrace.features.people.erasure import routes as erasure
 from headrace.features.people.erasure.rooms import RoomsEraser
@@ -42,7 +43,7 @@ PathOnly = Request[RoomPath, None, None]
 class RoomDeletion(erasure.Progress, TypedDict):
     """The deletion of a room. What was accepted for it until ``freeFrom`` is erased, or will not be stored.
 
-    From then on, another room can have its id: of a direct room at once, else 15 days later.
+    From then on, another room can have its id: of a direct room ten seconds later, else 15 days.
     """
 
     roomId: str
@@ -115,12 +116,12 @@ def _deleted(
         if room is not None and room.retention.gone_before >= job.began_at:
             detail = FieldError("roomId", "was opened again", echo(room_id), "the room, when that deletion is done")
             raise Conflict("the room before this one is still being deleted; send it again later", details=[detail])
-    members = channel_members(services, room_id)
+    members = channel_members(services, room_id) if room is not None else []
     asked = jobs.erasures, jobs.queue, jobs.hashes.key(Person(ROOM, room_id)), request.now, owner
     job = requested(*asked, lambda at: Task("", None, at, room_id=room_id, owner=owner))
     services.rooms.table.delete(room_id, job.began_at)
-    if room is not None and room.form == DIRECT:
-        # Its memberships alone decide who writes and reads there, and its users can open it again at once.
+    if is_reserved_room(room_id):
+        # Its memberships alone decide who writes and reads there.
         for _ in rooms_eraser().members(Target("", None, job.began_at, "", "", room_id=room_id)):
             pass
     services.restart_log(room_id)

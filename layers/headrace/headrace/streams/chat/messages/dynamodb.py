@@ -30,7 +30,7 @@ class MessageStore:
 
 
 class MessageTable(DynamoTable):
-    """A :class:`~headrace.streams.chat.message_row.MessageTable`.
+    """The table of messages, for code that knows one message or some. Methods may raise StoreUnavailable.
 
     Keys and rows have the id of their room, wherever they are stored. Queries leave out messages that are not stored
     yet, and read one partition: those of a room with shards are read by :class:`.MessageReader`.

@@ -103,11 +103,11 @@ class RoomGate:
             members = [(caller.subject, room_id) for room_id in direct]
             others = [room_id for room_id in room_ids if room_id not in direct]
             for room_id, room in self._rooms.get_many(others, or_old=False).items():
-                free_from = self._rooms.known_retention(room_id).gone_before
-                is_free = creates and free_from <= at
+                held = self._rooms.held_until(room_id)
+                is_free = creates and not held
                 if room is None and not (is_free and may_create(room_id, trusted or self._by_first_message)):
                     # Missing: an interval without a beginning. Its end is when the id of a deleted room is free.
-                    rights[room_id] = (Interval("", free_from if free_from > at else ""),)
+                    rights[room_id] = (Interval("", held),)
                 elif room is None and self._monotonic() < deadline:
                     room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
                 if room is not None and room.kind == OPEN:

@@ -51,9 +51,7 @@ class RoomAccess:
         within = {room_id: memberships[caller.subject, room_id].intervals for room_id in closed}
         found: dict[str, ReadScope | None] = {each: None for each, intervals in within.items() if not intervals}
         missing = [room_id for room_id, room in rooms.items() if room is None]
-        for room_id in missing:
-            is_deleted = self._rooms.known_retention(room_id).gone_before
-            found[room_id] = ReadScope(() if is_deleted else None, exists=False)
+        found |= {each: ReadScope(() if self._rooms.held_until(each) else None, exists=False) for each in missing}
         whole = self.whole_rooms([each for each in {**rooms, **within} if each not in found])
         return found | {each: replace(scope, intervals=within.get(each)) for each, scope in whole.items()}
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from headrace.core.collections import slices
-from headrace.core.errors import StoreThrottled
+from headrace.core.errors import StoreThrottled, Unavailable
 from headrace.core.items import Item
 from headrace.core.times import Clock, SystemClock, iso
 from headrace.runtime.aws import AwsClient
@@ -128,11 +128,16 @@ class RoomTable:
         return _room(row)
 
     def take_seat(self, room_id: str, user_id: str) -> None:
-        """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
+        """Take one of the two seats of a direct room, or keep it.
+
+        Raises:
+            Conflict: others have both.
+            Unavailable: the room was deleted a moment ago.
+        """
         condition = f"{_IS_THERE} AND (attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one))"
         values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
         if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
-            raise seats_taken(user_id)
+            raise seats_taken(user_id) if self.get(room_id) else Unavailable("the room is being deleted; ask again")
 
     def raise_to(self, room_id: str, key: str) -> Retention | None:
         """Make this sort key the room's newest, unless a newer one is stored.

@@ -78,11 +78,11 @@ def first_room(room_id: str, created_at: str, user_id: str) -> Room:
 def free_from(room_id: str, deleted_at: str) -> str:
     """The canonical time from which another room can have the id of one that was deleted at ``deleted_at``.
 
-    The id of a direct room follows from its two users, who can open it again at once.
+    The id of a direct room follows from its two users, who can open it again as soon as all environments know that it
+    was deleted: what they accept until then is of the old room.
     """
-    if is_reserved_room(room_id):
-        return deleted_at
-    return times.iso(times.micros_of(deleted_at) + HELD_DAYS * times.DAY)
+    held = round(RETENTION_SECONDS) * times.SECOND if is_reserved_room(room_id) else HELD_DAYS * times.DAY
+    return times.iso(times.micros_of(deleted_at) + held)
 
 
 def seats_taken(user_id: str) -> Conflict:
@@ -149,8 +149,13 @@ class CachedRooms:
     def learn(self, room_id: str, retention: Retention) -> None:
         """Remember how long a room keeps messages, which was read elsewhere just now."""
         self._retentions[room_id] = retention, self._seconds()
-        if retention.gone_before > times.iso(round(self._seconds() * times.SECOND)):
+        if self.held_until(room_id):
             self._cached.pop(room_id, None)  # it is deleted
+
+    def held_until(self, room_id: str) -> str:
+        """When the id of a deleted room is free, as far as it is known; empty if it is, or no room was deleted."""
+        gone = self.known_retention(room_id).gone_before
+        return gone if gone > times.iso(round(self._seconds() * times.SECOND)) else ""
 
     def known_retention(self, room_id: str) -> Retention:
         """How long a room keeps messages as far as it is known, without reading."""

@@ -223,6 +223,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     room = room or _created(services, Room(room_id, MEMBERS, DIRECT, at, user_id))
     if not own.is_open or not other.joins:
         services.connections.members_only(room_id)
+        services.connections.unsubscribe_user(room_id, other_id)  # from a room of this id that was deleted
         services.hints.mark_unsubscribed(room_id)
     if not own.is_open:
         own = _return_to(services, request, room, own)
