@@ -65,7 +65,7 @@ def ride(number: int) -> tuple[str, dict[str, Any]]:
 RIDE = Kind(1, lambda target, place: posts(target, ride, place))
 
 
-def template_of(folder: Path, receivers: int = 0, peer: str = "") -> Path:
+def template_of(folder: Path, receivers: int, peer: str) -> Path:
     """Write the template of a :class:`Configuration` into ``folder``; return its path."""
     parameters = {"ReceiveHttpConcurrency": str(receivers)} if receivers else {}
     template = write_template(folder, EDITS if peer else [], parameters)

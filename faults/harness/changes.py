@@ -22,6 +22,8 @@ from localstage.client.http_api import HttpApi
 
 PAUSE = 0.1
 """Seconds between two changes of a user."""
+GIVE_UP = 150.0
+"""Seconds after which a change that is refused counts as a problem."""
 STORED_WITHIN = 30.0
 
 
@@ -85,7 +87,7 @@ class Changers(Workers, ABC):
 
     def _work(self, user: str) -> None:
         drawn = random.Random(user)
-        with closing(self._target.http(user, "chat:write")) as api:
+        with closing(self._target.http(user, "chat:write", retry_timeout=GIVE_UP)) as api:
             while not self._stopping.wait(PAUSE):
                 self._change(user, api, drawn)
 

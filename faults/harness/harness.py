@@ -128,13 +128,13 @@ class Harness:
             proxy.fault = None
         self.services.broker.pass_all()
 
-    def redrive_all(self, patience: float = PATIENCE) -> int:
+    def redrive_all(self) -> int:
         """Redrive until the dead lane is empty; returns the number of records moved.
 
         Records that an earlier redrive received and did not move are invisible to the next one for up to a minute.
         """
         moved = 0
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + PATIENCE
         while self.lanes.drain(PATIENCE).dead and time.monotonic() < deadline:
             moved += self.operator.redrive()
             time.sleep(2)

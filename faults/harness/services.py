@@ -167,14 +167,14 @@ class ProxiedServices:
         """Kill a service (-9) and wait until it is gone."""
         process = self.service(name).process
         if process is not None:
-            self._loop.call_soon_threadsafe(process.send_signal, signal.SIGKILL)
+            process.send_signal(signal.SIGKILL)
             self._run(process.wait())
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a service a signal (SIGSTOP makes it silent, SIGCONT ends that)."""
         process = self.service(name).process
         if process is not None:
-            self._loop.call_soon_threadsafe(process.send_signal, number)
+            process.send_signal(number)
 
     def restart(self, *names: str) -> None:
         """Start services on their old ports, with their old data, at once; those that run are stopped before."""

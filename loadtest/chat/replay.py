@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry-timeout", type=positive, default=RETRY_TIMEOUT, help="seconds until senders give up")
 
 
-def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan:
+def make_plan(arguments: argparse.Namespace, *, one_token: bool) -> Plan:
     """The plan for ``arguments``. With ``one_token`` all users have the token of a trusted producer.
 
     Raises:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from loadtest.client.credentials import TRUSTED, Claims, Credentials, Sender
 from loadtest.client.websocket import WebSocket
@@ -112,9 +113,9 @@ class Target:
         """A WebSocket as ``user``, not yet open; ``timeout`` in seconds."""
         return WebSocket(self.websocket_url, self.token_for(user, *scopes), timeout=timeout)
 
-    def http(self, user: str, *scopes: str, connections: int = 8, timeout: float = 15.0) -> HttpApi:
-        """The HTTP API as ``user``, for at most ``connections`` threads; ``timeout`` in seconds."""
-        return HttpApi(self.http_url, self.token_for(user, *scopes), timeout=timeout, connections=connections)
+    def http(self, user: str, *scopes: str, **options: Any) -> HttpApi:
+        """The HTTP API as ``user``, with the ``options`` of :class:`.HttpApi`."""
+        return HttpApi(self.http_url, self.token_for(user, *scopes), **options)
 
     def reader(self, scope: str = "chat:read") -> HttpApi:
         """The HTTP API as the user who reads back what was sent."""

@@ -5,6 +5,7 @@ The matrix of the reference says which are accepted. Each request is an example,
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -119,6 +120,16 @@ def test_another_user_gets_nothing_of_a_room_or_a_user(stage: RunningStage, chec
             checks.check(key, found, expected.partition(":")[0])
 
     assert not checks.wrong
+
+
+def test_a_page_reads_at_the_opened_connection_why_it_is_refused(stage: RunningStage) -> None:
+    offered = [SUBPROTOCOL, stage.token("alice", "ops"), "headrace.forbidden"]
+    page = websocket.create_connection(stage.where["websocket_url"], timeout=60.0, subprotocols=offered)
+    page.send('{"action": "ping"}')
+    answer = json.loads(page.recv())
+    page.close()
+
+    assert (page.getsubprotocol(), answer["type"]) == ("headrace.forbidden", "error")
 
 
 def test_a_frame_after_the_end_of_its_token_is_refused(stage: RunningStage, checks: Checks) -> None:

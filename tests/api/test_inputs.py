@@ -4,7 +4,7 @@ A case is a list of steps. ``send`` is a request, or an action of the WebSocket,
 ``has`` are the answer: each field of ``has`` is in it, and each item of its lists is the next one of a list. ``field``
 is what the error is about. ``lacks`` is in no part of the answer. With ``until``, the step is repeated until its answer
 is so. With ``at_once``, it is sent so often at the same time, and its ``statuses`` are counted. ``keep`` gives values
-of the answer a name. ``$room``, ``$ad`` and the users' names are of this case alone. ``OTHERS`` are no requests.
+of the answer a name. ``$room``, ``$ad`` and the users' names are of this case alone. ``OTHERS`` are the steps of code.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import re
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
 from string import Template
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
+import websocket
 import yaml
 
+from loadtest.client.websocket import SUBPROTOCOL
 from tests.api.tokens import Forger
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import RunningStage
@@ -37,13 +37,12 @@ CASES = {
 }
 SCOPES = {"producer": ("events:write", "chat:read"), "operator": ("ops", "chat:read")}
 """Of users that are no senders."""
-HANDSHAKE = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "k" * 22 + "==",
-}
 OFFSET = re.compile(r"\$now([+-]\d+)")
+
+
+def answered(found: tuple[int, Any]) -> bool:
+    """Whether a request need not be sent again."""
+    return found[0] != 503
 
 
 class Case:
@@ -69,7 +68,7 @@ class Case:
 
         if "at_once" in step:
             with ThreadPoolExecutor(step["at_once"]) as pool:
-                answers = list(pool.map(lambda _: send(), range(step["at_once"])))
+                answers = list(pool.map(lambda _: until(send, answered), range(step["at_once"])))
             assert Counter(status for status, _ in answers) == step["statuses"], answers
             return
         found = until(send, good) if step.get("until") else send()
@@ -90,12 +89,37 @@ class Case:
     def _sent(self, client: Client, step: dict[str, Any]) -> tuple[int, Any]:
         body = self._filled(step.get("body"))
         method, _, path = step["send"].partition(" ")
-        if method in OTHERS:
-            return OTHERS[method](self._stage, client, self._values, body)
+        if other := OTHERS.get(method):
+            return other(self, client, body)
         if not path:
             answer = client.connect().request({"action": method, **body})
             return (400 if answer["type"] == "error" else 200), answer
         return client.http(method, self._filled(path, quoted=True), body)[:2]
+
+    def upload(self, client: Client, _body: Any) -> tuple[int, Any]:
+        """Upload a text for ``$room``; its attachment."""
+        return 200, uploaded(client, self._values["room"], b"a text", "text/plain", name="plain.txt")
+
+    def download(self, client: Client, body: Any) -> tuple[int, Any]:
+        """Open the ``link``; the headers of the answer."""
+        answer = client.pool.request("GET", body["link"])
+        return answer.status, {name.lower(): value for name, value in answer.headers.items()}
+
+    def letter(self, _client: Client, body: Any) -> tuple[int, Any]:
+        """Put a ``letter`` into the dead lane, which failed first between ``$failed`` and ``$next``."""
+        self._values["failed"], window = moment()
+        self._values["next"] = window["to"]
+        queues, more = Queues(self._stage), body.get("attributes", {})
+        queues.send(queues.dead, json.dumps(body["letter"]), firstFailedAt=self._values["failed"], **more)
+        return 200, {}
+
+    def connect(self, _client: Client, body: Any) -> tuple[int, Any]:
+        """Open a connection with two lines of subprotocols. ``ahead``: the issuer's clock is two seconds ahead."""
+        token = Forger(self._stage).signed(iat=int(time.time()) + (2 if body["token"] == "ahead" else 0))
+        more = [f"Sec-WebSocket-Protocol: {token}"]
+        url = self._stage.where["websocket_url"]
+        websocket.create_connection(url, timeout=20.0, subprotocols=[SUBPROTOCOL], header=more).close()
+        return 101, {}
 
     def _filled(self, value: Any, *, quoted: bool = False) -> Any:
         if isinstance(value, str):
@@ -109,41 +133,7 @@ class Case:
         return value
 
 
-def _upload(_stage: RunningStage, client: Client, values: dict[str, str], _body: Any) -> tuple[int, Any]:
-    return 200, uploaded(client, values["room"], b"a text", "text/plain", name="plain.txt")
-
-
-def _download(_stage: RunningStage, client: Client, _values: dict[str, str], body: Any) -> tuple[int, Any]:
-    answer = client.pool.request("GET", body["link"])
-    return answer.status, {name.lower(): value for name, value in answer.headers.items()}
-
-
-def _letter(stage: RunningStage, _client: Client, values: dict[str, str], body: Any) -> tuple[int, Any]:
-    """Put a letter into the dead lane, with ``$failed`` as the time of its first failure."""
-    values["failed"], window = moment()
-    values["next"] = window["to"]
-    queues = Queues(stage)
-    queues.send(queues.dead, json.dumps(body["letter"]), firstFailedAt=values["failed"], **body["attributes"])
-    return 200, {}
-
-
-def _connect(stage: RunningStage, _client: Client, _values: dict[str, str], body: Any) -> tuple[int, Any]:
-    """A handshake with a line for each subprotocol. ``ahead`` is a token of an issuer whose clock is 2 s ahead."""
-    forger = Forger(stage)
-    tokens = {"valid": forger.valid, "ahead": forger.signed(iat=int(time.time()) + 2)}
-    parts = urlsplit(stage.where["websocket_url"])
-    connection = HTTPConnection(parts.netloc, timeout=20)
-    connection.putrequest("GET", parts.path)
-    for name, value in HANDSHAKE.items():
-        connection.putheader(name, value)
-    for each in body["subprotocols"]:
-        connection.putheader("Sec-WebSocket-Protocol", tokens.get(each, each))
-    connection.endheaders()
-    with closing(connection):
-        return connection.getresponse().status, {}
-
-
-OTHERS = {"upload": _upload, "download": _download, "letter": _letter, "connect": _connect}
+OTHERS = {"upload": Case.upload, "download": Case.download, "letter": Case.letter, "connect": Case.connect}
 
 
 def has(found: Any, expected: Any) -> bool:

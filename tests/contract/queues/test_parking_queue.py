@@ -12,12 +12,13 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from headrace.core.envelope import Envelope
 from headrace.core.errors import BrokerUnavailable
-from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
+from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.settings import BrokerSettings
 from tests.contract.rabbit import Rabbit
-from tests.fakes.queues import MemoryRetryLane
+from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
@@ -54,9 +55,9 @@ def depth(channel: BlockingChannel, queue: str) -> int:
     return int(channel.queue_declare(queue, passive=True).method.message_count)
 
 
-def park(channel: BlockingChannel, queue: str, *bodies: bytes) -> None:
-    """Publish a message and requeue it until the broker parks it."""
-    before = depth(channel, PARKED_QUEUE)
+def park(channel: BlockingChannel, queue: str, *bodies: bytes) -> int:
+    """Publish messages and requeue them until the broker parks them; how often they were delivered."""
+    before, delivered = depth(channel, PARKED_QUEUE), 0
     for body in bodies:
         channel.basic_publish(
             PERSIST_EXCHANGE, queue, body, BasicProperties(correlation_id="c-1", content_type="application/json")
@@ -67,6 +68,8 @@ def park(channel: BlockingChannel, queue: str, *bodies: bytes) -> None:
         method, _, _ = channel.basic_get(queue)
         if method is not None:
             channel.basic_reject(method.delivery_tag, requeue=True)
+            delivered += 1
+    return delivered
 
 
 def taken(channel: BlockingChannel, queue: str) -> list[tuple[bytes, BasicProperties]]:
@@ -74,6 +77,16 @@ def taken(channel: BlockingChannel, queue: str) -> list[tuple[bytes, BasicProper
     while (got := channel.basic_get(queue, auto_ack=True))[0] is not None:
         found.append((got[2], got[1]))
     return found
+
+
+def test_the_queues_of_the_model_park_after_as_many_deliveries(channel: BlockingChannel) -> None:
+    memory, delivered = MemoryPublisher(persist_queues({"chat": 1}), LIMIT), 0
+    memory.publish([Outgoing("persist.chat.0", b"crash record", "c")])
+    while memory.deliver("persist.chat.0", 10):
+        memory.give_back("persist.chat.0")
+        delivered += 1
+
+    assert (delivered, len(memory.parked)) == (park(channel, "persist.chat.0", b"crash record"), 1)
 
 
 def test_parked_messages_return_to_their_origin_queue_unchanged(vhost: str, channel: BlockingChannel) -> None:

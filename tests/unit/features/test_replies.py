@@ -9,6 +9,7 @@ import pytest
 from headrace.api.paging.request import ListRequest
 from headrace.core.errors import Forbidden, InvalidCursor, NotFound
 from headrace.core.times import MINUTE, SECOND, iso
+from headrace.features.replies.field import thread
 from headrace.features.replies.routes import list_replies
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.rooms.requests import MessagePath
@@ -25,6 +26,12 @@ REPLIED = "2025-11-21T10:00:58.722861Z#m-0#fpmansl7byak"
 
 def reply(world: RetentionWorld, number: int, to: dict[str, Any], days: float = 0, **more: Any) -> dict[str, Any]:
     return world.message(number, days, replyTo=world.key(to), **more)
+
+
+def test_the_longest_thread_fits_into_a_key_of_an_index() -> None:
+    longest = "\U0001f600" * 128
+
+    assert len(thread(longest, f"{REPLIED.partition('#')[0]}#{longest}#fpmansl7byak").encode()) <= 2048
 
 
 def test_pages_have_the_replies_oldest_first_and_no_other_message() -> None:

@@ -231,13 +231,18 @@ def test_no_alarm_counts_refusals_that_clients_cause(template_stack: TemplateSta
 def test_errors_of_every_function_set_an_alarm(template_stack: TemplateStack) -> None:
     """API Gateway counts those behind its APIs. Failures of send_probes are missing probes, which have an alarm."""
     watched = {name for name in template_stack.folders if str({"Ref": name}) in str(template_stack.alarms)}
-    http, live = {"Name": "ApiId", "Value": {"Ref": "HttpApi"}}, {"Name": "ApiId", "Value": {"Ref": "WebSocketApi"}}
+    http, live = ([{"Name": "ApiId", "Value": {"Ref": api}}] for api in ("HttpApi", "WebSocketApi"))
+    live.append({"Name": "Stage", "Value": {"Ref": "StageName"}})
     counted = {
-        (one["MetricStat"]["Metric"]["MetricName"], str(one["MetricStat"]["Metric"]["Dimensions"][0]))
+        tuple(str(one["MetricStat"]["Metric"][part]) for part in ("Namespace", "MetricName", "Dimensions"))
         for name in ("HttpErrorsAlarm", "WebSocketErrorsAlarm")
         for one in template_stack.alarms[name]["Metrics"]
         if "MetricStat" in one
     }
 
-    assert counted >= {("5xx", str(http)), ("ExecutionError", str(live)), ("IntegrationError", str(live))}
+    assert counted >= {
+        ("AWS/ApiGateway", "5xx", str(http)),
+        ("AWS/ApiGateway", "ExecutionError", str(live)),
+        ("AWS/ApiGateway", "IntegrationError", str(live)),
+    }
     assert {"DeclareTopology", "PersistEvents", "PushLive"} <= watched
