@@ -20,7 +20,7 @@ from headrace.streams.chat.rooms.memberships import (
     newest,
 )
 from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
-from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, free_from, seats_taken
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, free_from, id_held, seats_taken
 
 
 class MemoryRooms:
@@ -80,6 +80,8 @@ class MemoryRooms:
 
     def take_seat(self, room_id: str, user_id: str) -> None:
         self._call()
+        if room_id in self.gone and room_id not in self.rows:
+            raise id_held(room_id, self.gone[room_id].gone_before)
         seats = self.seats.setdefault(room_id, set())
         if user_id not in seats and len(seats) >= DIRECT_SEATS:
             raise seats_taken(user_id)

@@ -101,9 +101,12 @@ def test_a_direct_room_has_two_permanent_seats(parts: Parts) -> None:
 
     for user in ("alice", "bob", "bob", "alice"):
         rooms.take_seat("kitchen", user)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="both seats are taken"):
         rooms.take_seat("kitchen", "carol")
     assert rooms.get("kitchen") == KITCHEN
+    rooms.delete("kitchen", T[1])
+    with pytest.raises(Conflict, match="a room that was deleted has this id"):
+        rooms.take_seat("kitchen", "bob")
 
 
 def test_a_membership_knows_who_added_its_user_until_the_user_joins(parts: Parts) -> None:

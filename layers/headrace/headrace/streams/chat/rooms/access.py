@@ -14,7 +14,7 @@ from headrace.streams.chat.rooms.dynamodb import Memberships
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Role
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.retention import Retention
-from headrace.streams.chat.rooms.rooms import OPEN, CachedRooms, Room
+from headrace.streams.chat.rooms.rooms import OPEN, CachedRooms, Room, id_held
 
 
 class RoomAccess:
@@ -103,9 +103,7 @@ def existing(room: Room | None, room_id: str) -> Room:
 def no_room(room_id: str, free_from: str = "") -> NotFound:
     """The error for a room that does not exist, or that was deleted; then its id is free from this time on."""
     if free_from:
-        allowed = f"another id; this one is free from {free_from} on"
-        detail = FieldError("roomId", "is the id of a room that was deleted", echo(room_id), allowed)
-        return NotFound("the room was deleted", details=[detail])
+        return NotFound("the room was deleted", details=id_held(room_id, free_from).details)
     others = ", or has a message" if shard_count(room_id) == 1 else "; no message creates one with shards"
     if flaw := flaw_of(room_id):
         others = f"; no message creates one whose id {flaw}"

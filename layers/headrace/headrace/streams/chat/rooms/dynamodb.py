@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from headrace.core.collections import slices
-from headrace.core.errors import StoreThrottled, Unavailable
+from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
 from headrace.core.times import Clock, SystemClock, iso
 from headrace.runtime.aws import AwsClient
@@ -26,7 +26,7 @@ from headrace.streams.chat.rooms.memberships import (
     newest,
 )
 from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
-from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, free_from, seats_taken
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, free_from, id_held, seats_taken
 
 READS_AT_ONCE = 8
 """BatchGetItem calls in parallel when many rooms are read."""
@@ -131,13 +131,13 @@ class RoomTable:
         """Take one of the two seats of a direct room, or keep it.
 
         Raises:
-            Conflict: others have both.
-            Unavailable: the room was deleted a moment ago.
+            Conflict: others have both, or the room was deleted a moment ago.
         """
         condition = f"{_IS_THERE} AND (attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one))"
         values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
         if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
-            raise seats_taken(user_id) if self.get(room_id) else Unavailable("the room is being deleted; ask again")
+            room, retention = self.read([room_id])[room_id]
+            raise seats_taken(user_id) if room is not None else id_held(room_id, retention.gone_before)
 
     def raise_to(self, room_id: str, key: str) -> Retention | None:
         """Make this sort key the room's newest, unless a newer one is stored.

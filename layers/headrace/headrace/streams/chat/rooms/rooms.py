@@ -91,6 +91,13 @@ def seats_taken(user_id: str) -> Conflict:
     return Conflict("a direct room has two users, and both seats are taken", details=[detail])
 
 
+def id_held(room_id: str, free_from: str) -> Conflict:
+    """The error for the id of a room that was deleted, which is free from this time on."""
+    allowed = f"another id; this one is free from {free_from} on"
+    detail = FieldError("roomId", "is the id of a room that was deleted", echo(room_id), allowed)
+    return Conflict("a room that was deleted has this id", details=[detail])
+
+
 class CachedRooms:
     """A cache of up to ``limit`` existing rooms in front of a table. A missing room is looked up every time.
 

@@ -19,7 +19,7 @@ from headrace.live.dynamodb import Connections
 from headrace.live.hints import SubscriberHints
 from headrace.queues.ports import LivePublisher
 from headrace.runtime.observability import report
-from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, existing, no_room, not_in_room
+from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, existing, not_in_room
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.consent import Consent, Invitation, joined_at
 from headrace.streams.chat.rooms.dynamodb import Memberships
@@ -27,7 +27,7 @@ from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Role, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
 from headrace.streams.chat.rooms.retention import MOST_DAYS, Retention
-from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, CachedRooms, Room
+from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, CachedRooms, Room, id_held
 
 CHANNEL_MEMBERS = 100
 """A change of a larger room itself is in no channel. Former members count too: they are in the
@@ -97,8 +97,7 @@ def _created(services: RoomServices, new: Room) -> Room:
     room = services.rooms.create(new)
     if room is None:
         _, retention = services.rooms.table.read([new.room_id])[new.room_id]
-        details = no_room(new.room_id, retention.gone_before).details
-        raise Conflict("a room that was deleted has this id", details=details)
+        raise id_held(new.room_id, retention.gone_before)
     return room
 
 
