@@ -173,24 +173,27 @@ async def imported(stage: Stage, file: Path, *options: str, stream: str = "doors
 async def test_an_import_goes_on_where_it_ended_and_stores_each_line_once(stage: Stage, tmp_path: Path) -> None:
     file, refused = tmp_path / "doors.jsonl", tmp_path / "doors.jsonl.refused.jsonl"
     lines = [json.dumps({"door": f"d{number % 7}", "n": number}) for number in range(3000)]
-    lines[1], lines[1400], lines[2999] = "{", '{"door": "wrong"}', '{"door": "a", "eventId": "own", "timestamp": 5}'
+    lines[1], lines[2500], lines[2999] = "{", '{"door": "wrong"}', '{"door": "a", "eventId": "own", "timestamp": 5}'
     file.write_text("\n\n".join(lines))
-    stage.script = [500, 500, 100, *[503] * 900]
+    stage.script = [500, 500, 500, 500, 100, *[503] * 900]
     first = await imported(stage, file, "--retry-timeout", "0.5")
     stage.script = []
-    told = refused.read_text()
+    told, before = refused.read_text(), len(stage.sent)
+    with refused.open("a") as opened:
+        opened.write('{"line": 1500}')  # as if it was killed before it kept what it had written
     second = await imported(stage, file, "--json")
 
     assert first.exit_code == second.exit_code == 1
     assert "of 5,998 lines; the same command goes on" in first.output
     assert json.loads(second.stdout)["accepted"] == 2998 == len(stage.rows)
-    assert Counter(each.get("n") for each in stage.rows.values()) == Counter({*range(2999)} - {1, 1400}) + Counter(
+    assert Counter(each.get("n") for each in stage.rows.values()) == Counter({*range(2999)} - {1, 2500}) + Counter(
         [None]
     )
     assert stage.rows["own", 5]["door"] == "a"
-    assert [json.loads(line)["line"] for line in refused.read_text().splitlines()] == [3, 2801]
+    assert 0 not in {each.get("n") for sent in stage.sent[before:] for each in sent}
+    assert [json.loads(line)["line"] for line in refused.read_text().splitlines()] == [3, 5001]
     assert refused.read_text().startswith(told)
-    assert "line 2801: door is wrong (allowed: door: a name)" in second.stderr
+    assert "line 5001: door is wrong (allowed: door: a name)" in second.stderr
     file.write_text("{}")
     assert "its content was" in (await imported(stage, file)).output
 
