@@ -32,8 +32,7 @@ from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import CHAT_KEY, fill
 from bench.services import create_table, database
 
-DAY_START = HOUR_START - 30 * 1440 * MINUTE
-HOUR_WAYS = (
+WAYS = (
     ("plain scatter-gather over all items", "–"),
     ("cold", "–"),
     ("repeated in the same minute", "≤ 15 ms"),
@@ -54,9 +53,9 @@ def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[flo
     return statistics.median(each[0] for each in seen), seen[-1][1], seen[-1][2]
 
 
-def hour_round(world: BenchWorld, count: int, calls: int) -> tuple[Environment, list[tuple[float, float]]]:
-    """Ask for the hour in each of the ways of ``HOUR_WAYS``; returns the environment, and milliseconds and units."""
-    start, end = HOUR_START, HOUR_START + 60 * MINUTE
+def one_round(world: BenchWorld, end: int, count: int, calls: int) -> tuple[Environment, list[tuple[float, float]]]:
+    """Ask for the window in each of the ways of ``WAYS``; returns the environment, and milliseconds and units."""
+    start = HOUR_START
     empty_cache(world.cache_port)
     environment = world.environment()
     plain, units, total = world.scatter_gather(start, end)
@@ -70,28 +69,29 @@ def hour_round(world: BenchWorld, count: int, calls: int) -> tuple[Environment, 
     return environment, [(plain, units), (cold, cold_units), (again, again_units), (other, other_units)]
 
 
-def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list[Series]:
-    """Print the table of one hour; returns its numbers."""
-    start, end = HOUR_START, HOUR_START + 60 * MINUTE
+def measure(world: BenchWorld, count: int, calls: int, rounds: int, minutes: int = 60) -> list[Series]:
+    """Print the table of a window of so many minutes; returns its numbers."""
+    start, end = HOUR_START, HOUR_START + minutes * MINUTE
+    name = f"{count:,}" if minutes == 60 else f"{count:,} in {minutes} minutes"
     world.clock.micros = end + (SETTLE + 3) * 1_000_000
     # Also messages of the minutes by which the window moves, and of two more.
     more = LATER_WINDOWS + 2
-    fill(TABLE, CHAT_KEY, messages(start, 60 * MINUTE, count, 0))
-    fill(TABLE, CHAT_KEY, messages(end, more * MINUTE, count * more // 60, 1))
-    print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
-    head("one window over all 60 minutes", "p50", "read units", "aim")
+    fill(TABLE, CHAT_KEY, messages(start, minutes * MINUTE, count, 0))
+    fill(TABLE, CHAT_KEY, messages(end, more * MINUTE, count * more // minutes, 1))
+    print(f"\n{count:,} messages over {minutes} minutes, {USERS:,} users, {ROOMS} rooms\n")
+    head(f"one window over all {minutes} minutes", "p50", "read units", "aim")
     world.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
-    seen = [hour_round(world, count, calls) for _ in range(rounds)]
+    seen = [one_round(world, end, count, calls) for _ in range(rounds)]
     environment = seen[-1][0]
     found = []
-    for number, (way, aim) in enumerate(HOUR_WAYS):
-        found.append(figure(f"{count:,}: {way}", (each[number][0] for _, each in seen), "ms"))
+    for number, (way, aim) in enumerate(WAYS):
+        found.append(figure(f"{name}: {way}", (each[number][0] for _, each in seen), "ms"))
         show(way, found[-1].median, seen[-1][1][number][1], aim)
     late = []
     for number in range(1, LATER_WINDOWS + 1):
         world.clock.micros += MINUTE
         late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
-    later = figure(f"{count:,}: a window that is one minute later", (each[0] for each in late), "ms")
+    later = figure(f"{name}: a window that is one minute later", (each[0] for each in late), "ms")
     show("a window that is one minute later", later.median, late[-1][1], "≤ 80 ms" if count <= 200_000 else "≤ 250 ms")
     plain, cold, again, other = (each.values for each in found)
     gain = statistics.median(plain) / statistics.median(again)
@@ -100,7 +100,7 @@ def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list
         *found,
         later,
         *(
-            ratio(f"{count:,}: {what}, time against a scatter-gather", ours, theirs, "lower")
+            ratio(f"{name}: {what}, time against a scatter-gather", ours, theirs, "lower")
             for what, ours, theirs in (
                 ("cold", cold, plain),
                 ("repeated", again, plain),
@@ -111,39 +111,21 @@ def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list
     ]
 
 
-def measure_day(world: BenchWorld, count: int, calls: int) -> list[Series]:
-    start, end = DAY_START, DAY_START + 1440 * MINUTE
-    fill(TABLE, CHAT_KEY, messages(start, 1440 * MINUTE, count, 2))
-    print(f"\n{count:,} messages over 24 hours\n")
-    head("one window over all 24 hours", "p50", "read units", "aim")
-    empty_cache(world.cache_port)
-    environment = world.environment()
-    cold, units, answer = environment.ask(start, end)
-    if answer["totalMessages"] != count:
-        raise SystemExit(f"{answer['totalMessages']} is not {count}")
-    show("cold", cold, units, "–")
-    again, units, _ = repeat(lambda: environment.ask(start, end), calls)
-    show("warm", again, units, "≤ 250 ms")
-    other, units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 10))
-    show("warm, in a new environment", other, units, "≤ 250 ms")
-    return []
-
-
 def main(rounds: int, sizes: str, minutes: str, day: int, calls: int) -> list[Series]:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     import headrace.features.analytics.windows  # noqa: F401 - early: the code may be edited during a long run
 
     measures: list[Callable[[BenchWorld], list[Series]]] = [
-        partial(measure_hour, count=int(size), calls=calls, rounds=rounds) for size in sizes.split(",")
+        partial(measure, count=int(size), calls=calls, rounds=rounds) for size in sizes.split(",")
     ]
     measures.append(partial(busy_minutes, counts=[int(size) for size in minutes.split(",")], rounds=min(rounds, 3)))
-    measures += [partial(measure_day, count=day, calls=calls)] if day else []
+    measures += [partial(measure, count=day, calls=calls, rounds=rounds, minutes=1440)] if day else []
     found: list[Series] = []
-    for measure in measures:
+    for step in measures:
         with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:
             create_table(services.client(), TABLE, indexes=("TimeIndex",))  # the only one that is read here
-            found += measure(BenchWorld(services.cache_port))
+            found += step(BenchWorld(services.cache_port))
     return found
 
 

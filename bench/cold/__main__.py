@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
@@ -125,50 +125,42 @@ def layers_megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in python.rglob("*") if path.is_file()) / 1e6
 
 
-def series(runs: Sequence[Mapping[str, float]]) -> list[Series]:
-    """The ratio of each function to its peer."""
-    return [
-        ratio(
-            f"{name}, CPU against {duty} the usual way",
-            (run[name] for run in runs),
-            (run[f"peer {duty}"] for run in runs),
-            "lower",
-        )
-        for duty, names in DUTIES.items()
-        for name in names
-    ]
-
-
 def main(rounds: int) -> list[Series]:
     """Print the table, and what misses its aim; returns the ratios."""
     with secrets_server() as url, tempfile.TemporaryDirectory() as temporary:
-        found = functions(url)
-        unknown = found.keys() ^ {name for names in DUTIES.values() for name in names}
+        deployed = functions(url)
+        unknown = deployed.keys() ^ {name for names in DUTIES.values() for name in names}
         if unknown:
             raise SystemExit(f"headrace: DUTIES of bench/cold does not fit functions/: {', '.join(sorted(unknown))}")
         folder = Path(temporary)
         layers = pack(folder / "layers")
         shutil.copytree(PEERS, layers / PEERS.name, ignore=shutil.ignore_patterns("__pycache__"))
         runtime = [Path(str(import_module(name).__file__)).parent for name in IN_THE_RUNTIME]
-        for each in [layers, *runtime, *(function.code for function in found.values())]:
+        for each in [layers, *runtime, *(function.code for function in deployed.values())]:
             compileall.compile_dir(each, quiet=1)
-        jobs = {name: ([layers, each.code], "app", dict(each.environment)) for name, each in found.items()}
+        jobs = {name: ([layers, each.code], "app", dict(each.environment)) for name, each in deployed.items()}
         jobs |= {f"peer {duty}": ([layers], f"peers.{duty}", {"AWS_ENDPOINT_URL": url}) for duty in DUTIES}
         runs = [{name: measure(*job) for name, job in jobs.items()} for _ in range(rounds + 1)][1:]
         size = layers_megabytes(folder / "arm64")
-    medians = {name: statistics.median(run[name] for run in runs) for name in jobs}
     print(f"Python {platform.python_version()}, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
     head("function", "usual way", "CPU, ms", "usual, ms", "ratio")
-    ratios = {}
+    found, missed = list[Series](), []
     for duty, names in DUTIES.items():
-        usual = medians[f"peer {duty}"]
+        usual = [run[f"peer {duty}"] for run in runs]
         for name in names:
-            ratios[name] = medians[name] / usual
-            row(f"`{name}`", duty, f"{medians[name]:.0f}", f"{usual:.0f}", f"{ratios[name]:.2f}×")
-    missed, mean = [name for name, each in ratios.items() if each > AIM], statistics.mean(ratios.values())
+            ours = [run[name] for run in runs]
+            found.append(ratio(f"{name}, CPU against {duty} the usual way", ours, usual, "lower"))
+            missed += [name] if found[-1].median > AIM else []
+            row(
+                f"`{name}`",
+                duty,
+                *(f"{statistics.median(each):.0f}" for each in (ours, usual)),
+                f"{found[-1].median:.2f}×",
+            )
+    mean = statistics.mean(each.median for each in found)
     print(f"\nmean {mean:.2f}× (aim ≤ {AIM_MEAN}×); over {AIM}×: {', '.join(missed) or 'none'}")
     print(f"layers unzipped: {size:.1f} MB (aim: at most {AIM_MB})")
-    return series(runs)
+    return found
 
 
 if __name__ == "__main__":

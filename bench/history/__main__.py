@@ -166,7 +166,7 @@ def _keys(answer: Any) -> list[str]:
 
 
 def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
-    """Print the two tables; returns their numbers."""
+    """Print the table; returns its numbers."""
     cases = list(pages.cases())
     seen: dict[int, list[tuple[float, float]]] = {number: [] for number in range(len(cases))}
     for case in cases:
@@ -176,26 +176,21 @@ def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
             both = p50s(case, calls)
             if turn:  # the first round warms up
                 seen[number].append(both)
-    head("room", "page", "messages", "bare Query", "headrace", "ratio", "aim")
-    flat: dict[tuple[str, str], list[list[float]]] = {}
-    found = []
+    head("room", "page", "messages", "bare Query", "headrace", "ratio", f"against {SIZES[0]:,}", "aim")
+    found: list[Series] = []
+    small: list[float] = []
     for number, case in enumerate(cases):
         bare, ours = ([each[side] for each in seen[number]] for side in (0, 1))
         page = f"{case.kind}: {case.page}, {case.size:,}"
         against = ratio(f"{page}, time against a bare Query", ours, bare, "lower")
+        name = f"{case.kind}: {case.page}, time in the large room against the small one"
+        flatness = [ratio(name, ours, small, "lower")] if case.size == SIZES[1] else []
         found += [figure(page, ours, "ms"), figure(f"{page}, bare Query", bare, "ms")]
-        found += [against] if case.size == SIZES[1] else []
-        print(
-            f"| {case.kind} | {case.page} | {case.size:,} | {statistics.median(bare):.2f} ms "
-            f"| {statistics.median(ours):.2f} ms | {against.median:.2f}× | {case.aim} |"
-        )
-        flat.setdefault((case.kind, case.page), []).append(ours)
-    print()
-    head("room", "page", f"at {SIZES[1]:,} against {SIZES[0]:,} messages")
-    for (kind, page), (small, large) in flat.items():
-        flatness = ratio(f"{kind}: {page}, time in the large room against the small one", large, small, "lower")
-        found.append(flatness)
-        row(f"{kind}", f"{page}", f"{flatness.median:.2f}×")
+        found += [against, *flatness] if flatness else []
+        small = ours
+        texts = (f"{statistics.median(each):.2f} ms" for each in (bare, ours))
+        flat = "".join(f"{each.median:.2f}×" for each in flatness)
+        row(case.kind, case.page, f"{case.size:,}", *texts, f"{against.median:.2f}×", flat, case.aim)
     return found
 
 
