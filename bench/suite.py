@@ -35,7 +35,7 @@ BENCHES = {
     "analytics": "analytics --sizes 50000 --day 0",
     "singles": "singles --seconds 2",
     "durable": "durable --seconds 6",
-    "live": "live --seconds 20",
+    "live": "live",
     "hops": f"live.hops --connections 100 --seconds 3 --loads {LOADS}",
     "declared": "analytics.declared",
     "cold": "cold",

@@ -1,12 +1,7 @@
-"""Measures live messages to many subscribers of one room: ``python -m bench.live --seconds 60``.
+"""Measures the CPU of a post to a connection: ``python -m bench.live``.
 
-Starts its own stage. 100 subscribers follow a room with the Python client, five senders send 50 messages a second.
-Halfway, a tenth of the subscribers lose their connections. At the end every subscriber must have every message, pushed
-or fetched. Latency is the time from sending a message until a subscriber has it, for subscribers that kept their
-connection.
-
-Then boto3 and push_live each post the same frame to the same connections, and the CPU of each in this process
-is measured.
+Starts its own stage, with 100 subscribers of a room. boto3 and push_live each post the same frame to the same
+connections, in this process.
 """
 
 from __future__ import annotations
@@ -23,10 +18,9 @@ from boto3.dynamodb.conditions import Key
 from botocore.credentials import Credentials
 
 from bench import ROOT
-from bench.live.lean import SENDERS, Client, connect_all, send_messages
-from bench.rounds import Series, command, figure, head, percentile, ratio, row
+from bench.live.lean import Client, connect_all
+from bench.rounds import Series, command, head, ratio, row
 from bench.stages import Stage, started
-from loadtest.client.watchers import Watchers
 from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
@@ -72,81 +66,36 @@ def cpu_per_post(post_all: Callable[[], None], connections: int, calls: int) -> 
     return statistics.median(spent)
 
 
-async def measure(stage: Stage, watchers: Watchers, rounds: int, seconds: float, rate: float) -> list[Series]:
-    """Send and push, then post; a message that is missing ends the benchmark."""
+async def measure(stage: Stage, rounds: int, subscribers: int) -> list[list[float]]:
+    """Connect the subscribers, and post to them; the result is that of :func:`posts`."""
     target = stage.target
-    tokens = [target.token_for(f"sender-{number}", "chat:read", "chat:write")() for number in range(SENDERS)]
-    senders = [Client(target.websocket_url, token) for token in tokens]
-
-    async def missing(sent: int) -> int:
-        """How many of all messages the subscribers lack: none, or what is missing after a minute."""
-        for _ in range(600):
-            accepted = {json.loads(text)["messageId"] for each in senders for _, text in each.arrived}
-            lacking = (sent - len(accepted)) * len(watchers) + watchers.missing(accepted)
-            if not lacking:
-                break
-            await asyncio.sleep(0.1)
-        return lacking
-
-    async with aiohttp.ClientSession() as session:
-        await connect_all(session, senders, f"{ROOM}-senders")
-        for each in senders:
+    clients = [
+        Client(target.websocket_url, target.token_for(f"bench-{each}", "chat:read")()) for each in range(subscribers)
+    ]
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        await connect_all(session, clients, ROOM)
+        for each in clients:
             each.listen()
-        warm = len(await send_messages(senders, ROOM, "warm", 5, 2))  # without cold starts in the measurement
-        await missing(warm)
-        began = time.time()
-        sending = asyncio.create_task(send_messages(senders, ROOM, "measured", rate, seconds))
-        await asyncio.sleep(seconds / 2)
-        await asyncio.to_thread(watchers.cut, len(watchers) // 10)
-        sent = await sending
-        took = time.time() - began
-        lacking = await missing(warm + len(sent))
-        for each in senders:
+        rows = stage.table("ConnectionsTable").query(KeyConditionExpression=Key("roomId").eq(ROOM))["Items"]
+        connections = [str(each["connectionId"]) for each in rows]
+        frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
+        found = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
+        for each in clients:
             await each.close()
-    rows = stage.table("ConnectionsTable").query(KeyConditionExpression=Key("roomId").eq(ROOM))["Items"]
-    connections = [str(each["connectionId"]) for each in rows]
-    frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
-    per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
-    epoch = time.time() - time.monotonic()
-    sent_at = {f"measured-{number}": at - epoch for number, at in enumerate(sent)}
-    found = report(watchers.delays(sent_at, len(watchers) // 10), len(watchers), len(sent), lacking, took, per_post)
-    if lacking:
-        raise SystemExit("messages are missing")
     return found
 
 
-def report(
-    latencies: list[float], subscribers: int, messages: int, missing: int, took: float, per_post: list[list[float]]
-) -> list[Series]:
-    """Print the table; returns its numbers."""
-    usual, ours = map(statistics.median, per_post)
-    against = ratio("CPU per post against boto3", per_post[1], per_post[0], "lower")
-    p50, p99 = (percentile(latencies, part) * 1000 for part in (50, 99))
-    print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
-    head("", "", "aim")
-    row("messages missing at a subscriber", f"{missing} of {subscribers * messages:,}", "0")
-    row("send to subscriber, p50", f"{p50:.0f} ms", "≤ 300 ms")
-    row("send to subscriber, p99", f"{p99:.0f} ms", "≤ 1,500 ms")
-    row("messages delivered", f"{subscribers * messages / took:,.0f} /s", "–")
-    row("one post by boto3's `post_to_connection`, CPU", f"{usual * 1e6:.0f} µs", "–")
-    row("one post by push_live, CPU", f"{ours * 1e6:.0f} µs ({against.median:.2f}×)", "≤ 0.1×")
-    return [
-        against,
-        figure("send to subscriber, p50", [p50], "ms"),
-        figure("send to subscriber, p99", [p99], "ms"),
-        figure("messages delivered", [subscribers * messages / took], "/s"),
-    ]
-
-
-def main(rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
+def main(rounds: int, subscribers: int) -> list[Series]:
     stage = Stage(STATE)
     with started(stage):
-        watchers = Watchers(stage.target, "bench", [ROOM], subscribers)
-        watchers.start()
-        found = asyncio.run(measure(stage, watchers, rounds, seconds, rate))
-        watchers.stop()
-        return found
+        per_post = asyncio.run(measure(stage, rounds, subscribers))
+    usual, ours = map(statistics.median, per_post)
+    against = ratio("CPU per post against boto3", per_post[1], per_post[0], "lower")
+    head("", f"CPU, {subscribers} subscribers", "aim")
+    row("one post by boto3's `post_to_connection`", f"{usual * 1e6:.0f} µs", "–")
+    row("one post by push_live", f"{ours * 1e6:.0f} µs ({against.median:.2f}×)", "≤ 0.1×")
+    return [against]
 
 
 if __name__ == "__main__":
-    command(__doc__, main, 5, seconds=60.0, rate=50.0, subscribers=100)
+    command(__doc__, main, 5, subscribers=100)

@@ -27,13 +27,9 @@ class Watchers:
         self._following = threading.Semaphore(0)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="watchers", daemon=True)
-        self._clients: dict[str, Rooms] = {}
         self._came_at: dict[str, dict[str, float]] = {name: {} for name in self._names}
         """By watcher and message id, when the message came."""
         self.repeated = self.fetched = 0
-
-    def __len__(self) -> int:
-        return len(self._names)
 
     def start(self) -> None:
         """Follow all rooms."""
@@ -48,22 +44,17 @@ class Watchers:
             self._loop.call_soon_threadsafe(self._work.cancel)
             self._thread.join(CLOSED_WITHIN)
 
-    def cut(self, count: int) -> None:
-        """Close the connections of the first ``count`` watchers, which open others."""
-        for name in self._names[:count]:
-            asyncio.run_coroutine_threadsafe(self._clients[name].connection.reconnect(), self._loop).result()
-
     def missing(self, message_ids: Iterable[str]) -> int:
         """How many of these messages have not come, at all watchers together."""
         wanted = set(message_ids)
         return sum(len(wanted - came_at.keys()) for came_at in self._came_at.values())
 
-    def delays(self, shown_at: Mapping[str, float], without: int = 0) -> list[float]:
+    def delays(self, shown_at: Mapping[str, float]) -> list[float]:
         """The seconds from when each of these messages could be shown until a watcher had it, in order of length.
 
-        ``shown_at`` are times of ``time.monotonic``. The first watchers can be left out.
+        ``shown_at`` are times of ``time.monotonic``.
         """
-        came = [self._came_at[name].copy() for name in self._names[without:]]
+        came = [came_at.copy() for came_at in self._came_at.values()]
         return sorted(at - shown_at[each] for came_at in came for each, at in came_at.items() if each in shown_at)
 
     def _run(self) -> None:
@@ -80,7 +71,6 @@ class Watchers:
         token = self._target.token_for(name, "chat:read")
         patient = ConnectionSettings(connect_timeout=FOLLOWED_WITHIN)  # all functions begin cold
         async with Rooms(self._target.websocket_url, token, settings=patient) as rooms:
-            self._clients[name] = rooms
             for room in self._rooms:
                 await rooms.follow(room)
             rooms.connection.request = self._counted(rooms.connection.request)  # type: ignore[method-assign,assignment]
