@@ -240,9 +240,10 @@ reference: setup ## write the generated pages of docs/reference and modules of t
 	@PYTHONPATH=layers/headrace $(PY) -m tools.stack_reference
 	@$(PY) -m tools.python_client
 
-docs: .local/docs/bin/zensical ## build the documentation site in .local/site
+docs: .local/docs/bin/zensical ## build the documentation site in .local/site, and print how old each run of docs/benchmarks.md is
 	@.local/docs/bin/zensical build --strict --clean --config-file mkdocs.yml
 	@echo "headrace: the site is in .local/site; its search needs a server: python3 -m http.server -d .local/site" >&2
+	@$(PY) -m tools.figures
 
 .local/docs/bin/zensical: requirements/docs.txt | setup
 	@echo "headrace: setting up the generator of the site (once)" >&2

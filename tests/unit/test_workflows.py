@@ -30,8 +30,10 @@ def test_a_release_is_tested_and_installed_everywhere_before_it_is_published_wit
     images = {each["image"] for each in jobs["smoke"]["strategy"]["matrix"]["include"]}
     classifiers = (ROOT / "clients" / "python" / "pyproject.toml").read_text()
     same_version = f"ls packages/headrace_client-{TAG}-*.whl packages/headrace-client-{TAG}.tgz"
+    figures = 'python3 -m tools.figures "$GITHUB_REF_NAME"'
 
-    assert commands(jobs["build"]) == [".ci/run", "clients/pack.sh packages", same_version]
+    assert commands(jobs["build"]) == [figures, ".ci/run", "clients/pack.sh packages", same_version]
+    assert jobs["build"]["steps"][0]["with"]["fetch-depth"] == 0
     assert {f"python:{each}-bookworm" for each in re.findall(r"Python :: (3\.\d+)", classifiers)} <= images
     assert [jobs[name]["needs"] for name in ("smoke", "pypi", "npm")] == ["build", "smoke", "smoke"]
     assert [jobs[name]["permissions"] for name in ("pypi", "npm")] == [{"id-token": "write"}] * 2
