@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 QUIET_SECONDS = 5.0
 
@@ -16,8 +17,11 @@ class Reporter:
         self._last: dict[str, float] = {}
         self._quiet: dict[str, int] = {}
 
-    def warn(self, kind: str, message: str) -> None:
-        """Log ``message`` unless one of this kind was logged in the last five seconds; kinds are a bounded set."""
+    def warn(self, kind: str, message: str | Callable[[], str]) -> None:
+        """Log ``message`` unless one of this kind was logged in the last five seconds; kinds are a bounded set.
+
+        A function is called for a message that is logged.
+        """
         now = time.monotonic()
         last = self._last.get(kind)
         if last is not None and now - last < QUIET_SECONDS:
@@ -25,4 +29,5 @@ class Reporter:
             return
         quiet = self._quiet.pop(kind, 0)
         self._last[kind] = now
-        self._logger.warning("%s%s", message, f" ({quiet} more like this)" if quiet else "")
+        text = message if isinstance(message, str) else message()
+        self._logger.warning("%s%s", text, f" ({quiet} more like this)" if quiet else "")

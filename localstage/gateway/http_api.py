@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from localstage.core.model import HttpApi, HttpRoute
+from localstage.core.reporter import Reporter
 from localstage.gateway.answers import MalformedAnswer, ProxyAnswer
 from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
 from localstage.gateway.cors import CorsPolicy
@@ -18,7 +18,7 @@ from localstage.gateway.http_event import Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
-from localstage.gateway.refusals import Refusals, nearest
+from localstage.gateway.refusals import nearest
 from localstage.gateway.routes import RouteTable
 from localstage.gateway.serving import Port, TcpListener, answer_expect, message_response
 from localstage.gateway.throttle import TokenBucket, bucket
@@ -42,7 +42,7 @@ class Refused(Exception):
         status: int,
         message: str,
         headers: dict[str, str] | None = None,
-        reason: str | Callable[[], str] = "",
+        reason: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -79,7 +79,7 @@ class HttpApiServer:
         self._listener = TcpListener(self._handle, port, max_body=MAX_BODY)
         self._cors = CorsPolicy(api.cors) if api.cors else None
         self._routes: RouteTable[_Target] | None = None
-        self._refusals = Refusals(log)
+        self._reporter = Reporter(log)
 
     @property
     def url(self) -> str:
@@ -118,7 +118,8 @@ class HttpApiServer:
             except Refused as refused:
                 response = refused.response()
                 if refused.reason:
-                    self._refusals.say(refused.status, f"{request.method} {_shown_path(request)}", refused.reason)
+                    about = f"{refused.status} for {request.method} {_shown_path(request)}"
+                    self._reporter.warn(refused.reason, f"{about}: {refused.reason}")
             if cors is not None:
                 cors.apply(request, response)
         response.headers["Apigw-Requestid"] = request_id
@@ -131,7 +132,7 @@ class HttpApiServer:
         found = self._routes.match(request.method, path)
         if found is None:
             keys = [route.key for route in self._api.routes]
-            raise Refused(404, "Not Found", reason=functools.partial(nearest, request.method, path, keys))
+            raise Refused(404, "Not Found", reason=nearest(request.method, path, keys))
         target, parameters = found
         if target.throttle is not None and not target.throttle.take():
             raise Refused(429, "Too Many Requests")
@@ -156,8 +157,8 @@ class HttpApiServer:
 
 
 def _shown_path(request: web.BaseRequest) -> str:
-    """The path as it was sent, without the query."""
-    return request.raw_path.partition("?")[0]
+    """The path as it was sent, without the query; of a long one the beginning."""
+    return request.raw_path.partition("?")[0][:100]
 
 
 def split_path(request: web.BaseRequest) -> tuple[str, str]:

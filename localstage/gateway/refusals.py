@@ -1,39 +1,10 @@
-"""Says in the stage's log why a request is refused with a bare 401, 403 or 404, which clients of AWS must guess."""
+"""Why a request is refused with a bare 404, which clients of AWS must guess: for the stage's log."""
 
 from __future__ import annotations
 
 import difflib
-import logging
 import re
-from collections.abc import Callable, Iterable
-
-from localstage.core.model import Throttle
-from localstage.gateway.throttle import TokenBucket
-
-PACE = Throttle(rate=0.5, burst=10)
-"""Lines per second: a flood of refused requests is a few lines, with the number of those left out."""
-SHOWN = 100
-"""Characters of a path in a line."""
-
-
-class Refusals:
-    """Writes the reasons of one API's refusals to ``log``."""
-
-    def __init__(self, log: logging.Logger) -> None:
-        self._log = log
-        self._bucket = TokenBucket(PACE)
-        self._left_out = 0
-
-    def say(self, status: int, request: str, reason: str | Callable[[], str]) -> None:
-        """Write a line for one refusal of ``request``, such as ``GET /rooms``; ``reason`` is only called for that."""
-        if not self._bucket.take():
-            self._left_out += 1
-            return
-        more = f" ({self._left_out} more were refused before)" if self._left_out else ""
-        self._left_out = 0
-        shown = request if len(request) <= SHOWN else f"{request[:SHOWN]}…"
-        why = reason if isinstance(reason, str) else reason()
-        self._log.warning("%d for %s: %s%s", status, shown, why, more)
+from collections.abc import Iterable
 
 
 def nearest(method: str, path: str, keys: Iterable[str]) -> str:

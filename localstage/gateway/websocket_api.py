@@ -10,11 +10,11 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from localstage.core.model import WebSocketApi
+from localstage.core.reporter import Reporter
 from localstage.gateway.answers import MalformedAnswer, ProxyAnswer
 from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
-from localstage.gateway.refusals import Refusals
 from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
@@ -48,7 +48,7 @@ class WebSocketApiServer:
         self._listener = TcpListener(self._handle, port, max_body=256 * 1024)
         self._management = Management(self._connections)
         self._routes = MessageRoutes(api)
-        self._refusals = Refusals(log)
+        self._reporter = Reporter(log)
         self._bucket = bucket(api.throttle)
         connect = api.routes.get(CONNECT)
         self._connect_bucket = bucket(connect.throttle if connect else None) or self._bucket
@@ -91,7 +91,7 @@ class WebSocketApiServer:
                 return refused
             return await self._management.handle(request, path.removeprefix(f"{stage}/@connections/"))
         if path.rstrip("/") != stage:
-            self._refusals.say(403, f"{request.method} {path}", f"the address is {self.url}")
+            self._reporter.warn("path", f"403 for {request.method} {path[:100]}: the address is {self.url}")
             return message_response(403, "Forbidden")
         if request.headers.get("Upgrade", "").lower() != "websocket":
             return message_response(426, "Upgrade Required", {"Upgrade": "websocket"})
@@ -112,7 +112,8 @@ class WebSocketApiServer:
         except HandshakeRefused as refused:
             body = {"message": str(refused), "connectionId": connection_id, "requestId": request_id}
             headers = {"x-amzn-ErrorType": refused.error_type} if refused.error_type else {}
-            self._refusals.say(refused.status, "a WebSocket handshake", refused.reason)
+            about, reason = f"{refused.status} for a WebSocket handshake", refused.reason
+            self._reporter.warn(about, lambda: f"{about}: {reason if isinstance(reason, str) else reason()}")
             return json_response(refused.status, body, headers)
         connection = Connection(
             connection_id, handshake, events, self._integrations, self._routes, self._bucket, self._limits
