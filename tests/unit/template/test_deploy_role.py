@@ -81,3 +81,12 @@ def test_it_cannot_change_its_own_policies_whatever_the_name_of_its_stack() -> N
 
     assert [one for one in names if not re.match(r"(deploy|boundary)-\$\{StackName\}", one["Fn::Sub"])] == []
     assert [one for one in stages if pattern.fullmatch(one)] == ["headrace-prod", "deployer"]
+
+
+def test_cloudformation_shortens_no_name_that_its_patterns_have_to_match(template_stack: TemplateStack) -> None:
+    """A name that is too long keeps 25 characters of its stack's, as seen in stacks of others; AWS documents none."""
+    random, roles = "-1T6EMIU72SCD3", [f"-{name}" for name in template_stack.of_type("AWS::IAM::Role")]
+    stage = TEMPLATE["Parameters"]["StackName"]["MaxLength"]
+
+    assert max(len(each) for each in ("deploy-", *(name + random for name in roles))) + stage <= 64
+    assert stage + len(f"-ConsoleStack{random}-Files{random}") <= 63
