@@ -61,7 +61,7 @@ def run(limit: int, seconds: float, options: Sequence[str]) -> tuple[int, Path]:
 
 
 def waited(log: Path) -> list[float]:
-    """How long the oldest ride of each batch had waited when its storing began, in seconds."""
+    """How long the oldest ride of each batch had waited when it was stored, in seconds."""
     found = (each for text in log.read_text(encoding="utf-8").splitlines() for each in metrics(text))
     is_wait = (each for each in found if each.name == "WaitSeconds" and ("stream", STREAM) in each.dimensions)
     return [value for each in is_wait for value in each.values]

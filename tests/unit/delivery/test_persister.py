@@ -10,6 +10,7 @@ import pytest
 from headrace.core import times
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import RetryLaneUnavailable
+from headrace.core.items import Item
 from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import MESSAGE_BYTES
@@ -41,14 +42,23 @@ POISON = {
 }
 
 
-def test_the_wait_of_the_oldest_event_of_a_batch_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_wait_of_the_oldest_event_of_a_batch_is_measured_until_it_is_stored(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """475,000 events in few records once stayed below an alarm that counted records."""
+    monkeypatch.setattr(CLOCK, "_now", CLOCK.now())  # and back, after the test
     earlier = times.iso(CLOCK.now() - 90 * times.SECOND)
+    write_path = WritePath()
 
-    WritePath().persist(envelope(), Envelope("chat", "c-2", earlier, [event("m-2")]).encode(), b"poison")
+    def takes_two_seconds(_row: Item) -> bool:
+        CLOCK.advance(2)
+        return False
+
+    write_path.store.throttled = takes_two_seconds
+    write_path.persist(envelope(), Envelope("chat", "c-2", earlier, [event("m-2")]).encode(), b"poison")
 
     (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "WaitSeconds" in line]
-    assert line["WaitSeconds"] == [90.0]
+    assert line["WaitSeconds"] == [90.0 + 2 * 2]
     assert (line["stream"], line["lane"]) == ("chat", "main")
 
 

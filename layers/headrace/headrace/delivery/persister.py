@@ -167,16 +167,18 @@ class Persister:
                 unstored.append(read)
             else:
                 parsed[index] = read
-        longest = 0.0
-        for stream in {record.stream.name for record in parsed.values()}:
-            oldest = min(each.envelope.accepted_at for each in parsed.values() if each.stream.name == stream)
-            waited = max(0, self._clock.now() - times.micros_of(oldest)) / times.SECOND  # clocks differ
-            meter.measure("WaitSeconds", waited, MetricUnit.Seconds, stream=stream, lane="main")
-            longest = max(longest, waited)
+        newest_first = sorted(parsed.values(), key=lambda each: each.envelope.accepted_at, reverse=True)
+        oldest = {each.stream.name: each.envelope.accepted_at for each in newest_first}
         if self._backlog is not None and queue:
-            self._backlog.begin(queue, len(raws), longest)
+            self._backlog.begin(queue, len(raws), max(map(self._seconds_since, oldest.values()), default=0.0))
         unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
+        for stream, accepted_at in oldest.items():
+            waited = self._seconds_since(accepted_at)
+            meter.measure("WaitSeconds", waited, MetricUnit.Seconds, stream=stream, lane="main")
         return unstored
+
+    def _seconds_since(self, time: str) -> float:
+        return max(0, self._clock.now() - times.micros_of(time)) / times.SECOND  # clocks differ
 
     def _hand_on(self, raws: Sequence[Raw], meter: Meter) -> list[Raw]:
         """Send redelivered records to the retry queue unprocessed, once; returns those that SQS refused."""
