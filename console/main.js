@@ -147,4 +147,5 @@ function Start() {
 
 takeSecret(); // leaves the address before it is read
 addEventListener("hashchange", () => takeSecret() && location.reload());
+document.body.replaceChildren(); // its "Loading …", which Preact would keep
 render(html`<${Start} />`, document.body);

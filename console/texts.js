@@ -33,7 +33,9 @@ export const texts = {
   needsScope: (scopes) => `This view needs the ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(" and ")}.`,
   noLogin: "No login of this stage gives it to a person. Programs get it with client credentials.",
   loading: "Loading …",
-  failed: (reason, allowed) => `It did not work: ${reason}${allowed === undefined ? "" : `; allowed: ${allowed}`}`,
+  /** API Gateway says no more to a token without the scope of a route. */
+  reasons: { Forbidden: "your token lacks the right to do this" },
+  failed: (reason, allowed) => `It did not work: ${texts.reasons[reason] ?? reason}${allowed === undefined ? "" : `; allowed: ${allowed}`}`,
   again: "Try again",
   skip: "Skip to the content",
   navigation: "Views",

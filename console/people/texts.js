@@ -10,9 +10,11 @@ export const texts = {
   roomId: "Id of the room",
   room: {
     help:
-      "Messages, members, invitations and files go for good. The id of a direct room is free at once, that of another room " +
-      "after 15 days.",
+      "Messages, members, invitations and files go for good. The id of a direct room is free after ten seconds, that of " +
+      "another room after 15 days.",
     never: "No deletion was requested.",
+    erasure: "Delete",
+    erase: "Delete for good",
   },
   show: "Show",
   skier: "Number of the skier who this user is, if any",

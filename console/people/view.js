@@ -84,7 +84,7 @@ function Erasure({ user, ask, begin, of = texts }) {
   };
   return html`
     <fieldset class="move">
-      <legend>${texts.erasure}</legend>
+      <legend>${of.erasure}</legend>
       <p class="note">${of.help}</p>
       <${Loaded} of=${found} isEmpty=${(value) => value === null} empty=${html`<p>${of.never}</p>`}>
         ${(value) => html`<${Facts} of=${value} times=${["erasedAt", "doneAt", "freeFrom", "backupsUntil"]} />`}
@@ -93,7 +93,7 @@ function Erasure({ user, ask, begin, of = texts }) {
         <form class="row" onSubmit=${erase}>
           <label><span>${texts.type(user)}</span>
             <input required autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
-          <button class="danger" disabled=${busy || typed !== user}>${texts.erase}</button>
+          <button class="danger" disabled=${busy || typed !== user}>${of.erase}</button>
         </form>
       `}
       ${error !== undefined && html`<${Failure} error=${error} />`}

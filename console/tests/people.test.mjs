@@ -1,4 +1,4 @@
-// Users export and erase themselves, and an operator looks at it and erases another one. STAGE: the stage's stage.json.
+// Users export and erase themselves, and an operator erases another one and deletes rooms. STAGE: the stage's stage.json.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -75,4 +75,45 @@ test("an operator erases a user with a skier, and hears why it was refused", asy
   await others.getByLabel("Type nobody to confirm").fill("nobody");
   await erase.click();
   await others.getByText(/^(running|done)/).waitFor();
+});
+
+test("an operator deletes a room after typing its id, and hears why it was refused", async () => {
+  const roomId = `kitchen-${mark()}`;
+  const owner = await clientOf("dora", "chat:read", "chat:write");
+  await owner.request("PUT /rooms/{roomId}", { roomId, name: "Kitchen", kind: "members" });
+  await owner.send(roomId, "Who has the key?");
+  const messages = () => owner.request("GET /rooms/{roomId}/messages", { roomId });
+  await until(messages, ({ items }) => items.length === 2); // and that its owner joined
+
+  await open("#/people/room/nowhere");
+  const rooms = region("Any room");
+  const confirm = (id) => rooms.getByLabel(`Type ${id} to confirm`);
+  const [button, refused] = [rooms.getByRole("button", { name: "Delete for good" }), rooms.getByRole("alert")];
+  await confirm("nowhere").fill("nowhere");
+  await button.click();
+  await refused.getByText(/there is no/).waitFor();
+
+  await rooms.getByLabel("Id of the room").fill(` ${roomId} `);
+  await page.keyboard.press("Enter");
+  await rooms.getByText("No deletion was requested.").waitFor();
+  assert.equal(await refused.count(), 0, "the refusal of another room is gone");
+  await confirm(roomId).fill(roomId.toUpperCase());
+  assert.ok(await button.isDisabled());
+  await confirm(roomId).fill(roomId);
+  await suitsEverybody();
+  await button.click();
+  await rooms.getByText(/^(running|done)/).waitFor();
+  await rooms.getByText(/\bmessages: 2\b/).waitFor();
+  await rooms.getByText("Id free from").waitFor();
+  await assert.rejects(messages, { code: "forbidden" });
+  owner.close();
+});
+
+test("without the right, an operator's view shows what is missing, and no form", async () => {
+  const withoutRight = (route) => route.continue({ postData: JSON.stringify({ user: "mallory", scopes: ["chat:write"] }) });
+  await page.route("**/console/token?*", withoutRight);
+  await open("#/people/room/kitchen", { as: "mallory" });
+  const rooms = region("Any room");
+  await rooms.getByRole("alert").getByText(/lacks the right/).waitFor();
+  assert.equal(await rooms.getByRole("button", { name: "Delete for good" }).count(), 0);
 });

@@ -67,6 +67,7 @@ test("without the secret, the page says what to open, and takes the secret in th
   await fresh.goto(url.href);
   await fresh.getByRole("navigation", { name: "Views" }).waitFor();
   assert.equal(fresh.url(), `${url.origin}/`);
+  assert.equal(await fresh.getByText("the terminal of the stage").count(), 0);
   await fresh.close();
 });
 
