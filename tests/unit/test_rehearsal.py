@@ -1,4 +1,4 @@
-"""The parts of `make rehearse` that need no emulator: expected answers, gaps, and the statement that it breaks."""
+"""The parts of `make rehearse` that need no emulator: expected answers, and rights that no event uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from rehearsal.events import Case
-from rehearsal.gaps import GAPS
 from rehearsal.report import _NO_EVENT, reasons, unproven
 
 
@@ -32,16 +31,6 @@ def case(folder: Path, expected: object) -> Case:
 )
 def test_another_answer_is_a_difference(tmp_path: Path, expected: object, answer: object) -> None:
     assert len(case(tmp_path, expected).differences(answer)) == 1
-
-
-@pytest.mark.parametrize("type_", GAPS)
-def test_a_gap_takes_only_properties_that_it_knows(type_: str) -> None:
-    gap = GAPS[type_]
-    fitting = dict.fromkeys(gap.required | gap.optional, "")
-
-    assert gap.refusal(fitting) == ""
-    assert "Engin" in gap.refusal({**fitting, "Engin": ""})
-    assert "missing" in gap.refusal(dict.fromkeys(sorted(gap.required)[1:], ""))
 
 
 def test_a_right_that_no_event_uses_needs_a_reason() -> None:
