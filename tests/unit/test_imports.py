@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -56,9 +56,6 @@ PRODUCTS = {
 }
 """The folders that know a product; everything else knows the port in front of it."""
 
-Find = Callable[[Path, str], Iterable[Path]]
-"""Lists the files of a folder that match a pattern."""
-
 
 def folder(path: Path) -> str:
     """The package of the layer that a module is in, with its sub-package if it has one."""
@@ -94,16 +91,6 @@ def test_a_package_of_the_layer_imports_only_packages_to_its_left() -> None:
     assert [line for path in MODULES for line in backward_imports(path, path.read_text())] == []
 
 
-def test_the_rule_names_the_line_that_breaks_it() -> None:
-    """``core`` must not import ``runtime``."""
-    path = LAYER / "core" / "times.py"
-
-    (line,) = backward_imports(path, path.read_text() + "\nfrom headrace.runtime.settings import Settings\n")
-
-    assert line.endswith("from headrace.runtime.settings import Settings")
-    assert line.startswith("layers/headrace/headrace/core/times.py:")
-
-
 def test_the_map_of_the_layer_shows_its_packages_in_the_order_of_the_rule() -> None:
     described = (LAYER / "__init__.py").read_text()
 
@@ -127,11 +114,11 @@ def test_a_folder_of_the_repository_imports_only_what_it_may(name: str) -> None:
     assert (found & {*TOP_LEVEL, "tests"}) - {name} <= TOP_LEVEL[name]
 
 
-def folder_imports(places: dict[str, Path], find: Find) -> dict[str, dict[str, str]]:
+def folder_imports(places: dict[str, Path]) -> dict[str, dict[str, str]]:
     """By folder: the folders that its modules import, each with a module that does. Functions count as modules do."""
     graph: dict[str, dict[str, str]] = {}
     for name, place in places.items():
-        for path in find(place, "*.py"):
+        for path in tracked(place, "*.py"):
             own = Path(name, path.relative_to(place)).parent.as_posix()
             for module in sorted(imports(path)):
                 top, *inner = module.split(".")
@@ -143,9 +130,9 @@ def folder_imports(places: dict[str, Path], find: Find) -> dict[str, dict[str, s
     return graph
 
 
-def cycle_between_folders(places: dict[str, Path], find: Find = tracked) -> list[str]:
+def cycle_between_folders(places: dict[str, Path]) -> list[str]:
     """The imports of one cycle between folders; empty if there is none. A folder and its sub-folder are two folders."""
-    graph = folder_imports(places, find)
+    graph = folder_imports(places)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -156,18 +143,6 @@ def cycle_between_folders(places: dict[str, Path], find: Find = tracked) -> list
 
 def test_no_folders_of_the_repository_import_each_other_in_a_cycle() -> None:
     assert cycle_between_folders({name: PLACES.get(name, ROOT / name) for name in [*TOP_LEVEL, "tests"]}) == []
-
-
-def test_a_cycle_between_folders_is_found_and_named(tmp_path: Path) -> None:
-    for name, line in {"": "from stage.gateway import api", "core": "import stage.main", "gateway": ""}.items():
-        (tmp_path / "stage" / name).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "stage" / name / "main.py").write_text(f"def late():\n    {line or 'import stage.core.main'}\n")
-
-    assert sorted(cycle_between_folders({"stage": tmp_path / "stage"}, Path.rglob)) == [
-        "stage/core/main.py imports stage.main",
-        "stage/gateway/main.py imports stage.core.main",
-        "stage/main.py imports stage.gateway.api",
-    ]
 
 
 def test_only_adapters_import_the_product_behind_a_port() -> None:
