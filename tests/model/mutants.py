@@ -16,11 +16,12 @@ from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreUnavai
 from headrace.delivery import persister, retry_schedule
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
+from headrace.features.analytics import late_events
 from headrace.features.operations.dead_letters import DeadLetters
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat import incoming as chat
 from headrace.streams.chat import stream
-from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
+from tests.fakes.queues import MemoryPublisher
 from tests.model import world
 from tests.model.world import World
 
@@ -122,26 +123,6 @@ def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Acceptor, "_hand_over", swallowed)
 
 
-@found_as(r"lost|unexpected")
-def a_lost_confirm_is_a_failure(patch: pytest.MonkeyPatch) -> None:
-    """An event gets a new id when it enters the retry lane, so it is stored twice."""
-    hand_over = Acceptor._hand_over
-
-    def renamed(self: Acceptor, parts: Sequence[Any], correlation_id: str, results: Sequence[Any]) -> None:
-        for part, _ in parts:
-            object.__setattr__(part, "body", part.body.replace(b'"messageId":"m-', b'"messageId":"new-'))
-        hand_over(self, parts, correlation_id, results)
-
-    patch.setattr(Acceptor, "_hand_over", renamed)
-
-
-@found_as(r"lost")
-def failed_entries_of_a_send_are_ignored(patch: pytest.MonkeyPatch) -> None:
-    """Failed[] of SendMessageBatch is not read."""
-    send = MemoryRetryLane.send
-    patch.setattr(MemoryRetryLane, "send", lambda self, records: [None for _ in send(self, records)])
-
-
 @found_as(r"lost")
 def queues_drop_their_head(patch: pytest.MonkeyPatch) -> None:
     """Fault 8: a full queue drops its oldest messages."""
@@ -176,43 +157,10 @@ def the_function_raises_for_a_bad_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Persister, "_read", raise_it)
 
 
-@found_as(r"was delayed|dead after|not stored")
-def one_bad_event_holds_up_its_envelope(patch: pytest.MonkeyPatch) -> None:
-    """An envelope with one poison event goes to the retry lane with all its events."""
-    rows_of = persister.records.rows_of
-
-    def all_or_nothing(body: bytes, tables: Any) -> Any:
-        record = rows_of(body, tables)
-        for row in record.rows:
-            if row.poison is not None:
-                raise row.poison
-        return record
-
-    patch.setattr(persister.records, "rows_of", all_or_nothing)
-
-
-@found_as(r"lost|poison is not dead")
-def every_record_of_the_retry_lane_counts_as_done(patch: pytest.MonkeyPatch) -> None:
-    """The partial batch response names no failures, so SQS deletes every record."""
-    retry_lane = Persister.retry_lane
-
-    def none_failed(self: Persister, *arguments: Any) -> Any:
-        retry_lane(self, *arguments)
-        return {"batchItemFailures": []}
-
-    patch.setattr(Persister, "retry_lane", none_failed)
-
-
 @found_as(r"dead after .* of outage")
 def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
     """Five attempts are over in a second, so events die in any outage."""
     patch.setattr(retry_schedule, "pause_after", lambda _received, _first: 0)
-
-
-@found_as(r"dead after")
-def a_throttled_try_counts(patch: pytest.MonkeyPatch) -> None:
-    """Records that a table throttles spend their tries, as if it were unavailable."""
-    patch.setattr(Persister, "_send_throttled_again", lambda *_: False)
 
 
 @found_as(r"poison is not dead at once|poison was waited for")
@@ -283,3 +231,10 @@ def a_resend_extends_the_expiry(patch: pytest.MonkeyPatch) -> None:
 def the_breaker_never_closes(patch: pytest.MonkeyPatch) -> None:
     """After one outage the table stays unavailable."""
     patch.setattr(World, "monotonic", lambda _self: 0.0)
+
+
+@found_as(r"not marked")
+def late_events_ignore_the_failure(patch: pytest.MonkeyPatch) -> None:
+    """The cache does not take the mark of a stored row, and the failure is not reported."""
+    mark = late_events.mark
+    patch.setattr(late_events, "mark", lambda *arguments: [None for _ in mark(*arguments)])

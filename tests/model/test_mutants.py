@@ -1,17 +1,15 @@
-"""The model finds every fault of ``mutants`` and ``mutants_of_marks``."""
+"""The model finds every fault of ``mutants``."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import Phase
 
-from tests.model import mutants, mutants_of_marks
 from tests.model.machine import Model
-from tests.model.mutants import Mutant
+from tests.model.mutants import MUTANTS, Mutant
 from tests.model.running import run
 
 EXAMPLES = 400
-MUTANTS = mutants.MUTANTS | mutants_of_marks.MUTANTS
 
 
 @pytest.mark.long
