@@ -80,7 +80,8 @@ def _value(name: str, spec: Mapping[str, Any], overrides: Mapping[str, str]) -> 
 
 def _check(name: str, spec: Mapping[str, Any], kind: str, item: str) -> None:
     def refuse(want: str) -> None:
-        raise TemplateError(f'Parameters.{name}: got "{item}", {spec.get("ConstraintDescription") or want}')
+        allowed = spec.get("ConstraintDescription")
+        raise TemplateError(f'Parameters.{name}: got "{item}", {f"allowed: {allowed}" if allowed else want}')
 
     if allowed := [_text(one) for one in spec.get("AllowedValues", [])]:
         if item not in allowed:
@@ -89,10 +90,7 @@ def _check(name: str, spec: Mapping[str, Any], kind: str, item: str) -> None:
     if (pattern := spec.get("AllowedPattern")) and not re.fullmatch(str(pattern), item):
         refuse(f"must match {pattern}")
     if kind == "Number":
-        try:
-            number = float(item)
-        except ValueError:
-            refuse("must be a number")
-        else:
-            if not float(spec.get("MinValue", number)) <= number <= float(spec.get("MaxValue", number)):
-                refuse(f"must be from {spec.get('MinValue', 'any')} to {spec.get('MaxValue', 'any')}")
+        if not re.fullmatch("-?[0-9]+", item):
+            refuse("must be a whole number")
+        if not int(spec.get("MinValue", item)) <= int(item) <= int(spec.get("MaxValue", item)):
+            refuse(f"must be from {spec.get('MinValue', 'any')} to {spec.get('MaxValue', 'any')}")

@@ -221,7 +221,8 @@ FORMS = {"AllowedValues", "AllowedPattern", "MinValue"}
 
 @pytest.mark.parametrize("name", [name for name, spec in DECLARED.items() if FORMS & spec.keys()])
 def test_a_parameter_out_of_form_is_refused_with_what_is_allowed(name: str) -> None:
-    allowed = DECLARED[name].get("ConstraintDescription", "must be ")
+    described = DECLARED[name].get("ConstraintDescription")
+    allowed = f"allowed: {described}" if described else "must be "
 
     with pytest.raises(StageError, match=re.escape(f'{name}: got "no such", {allowed}')):
         parameters.values({name: DECLARED[name]}, {name: "no such"})

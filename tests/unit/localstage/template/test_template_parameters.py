@@ -32,7 +32,8 @@ def test_defaults_give_way_to_samconfig(project):
     ("overrides", "complaint"),
     [
         ("Size = 'huge'", r'Parameters.Size: got "huge", must be one of small, big'),
-        ("Count = 'many'", r"Parameters.Count: .* must be a number"),
+        ("Count = 'many'", r"Parameters.Count: .* must be a whole number"),
+        ("Count = '1_0'", r"Parameters.Count: .* must be a whole number"),
         ("Count = 10", r"Parameters.Count: .* must be from 1 to 9"),
         ("Lower = 'ABC'", r"Parameters.Lower: .* \[a-z\]\+"),
     ],
