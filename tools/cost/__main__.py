@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from loadtest.client.command import Parser, between, count, exit_code_of, positive
+from loadtest.client.command import Parser, between, exit_code_of
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
 from tools.cost.command import load_parser
@@ -24,9 +24,6 @@ def parser() -> Parser:
     made = load_parser("python -m tools.cost", __doc__, 100.0, "dev")
     add = made.add_argument
     add("--listeners", type=partial(between, 0, 1_000_000), default=0, help="live copies of each event (default 0)")
-    add("--connections", type=partial(between, 0, 10_000_000), help="open connections (default: as many as listeners)")
-    add("--check-seconds", type=positive, default=420.0, help="time between check frames (default 420)")
-    add("--rooms", type=count, default=10, help="rooms with new events (default 10)")
     add("--http", action="store_true", help="HTTP requests in place of WebSocket frames")
     add("--picture", type=Path, help="also draw the cost of each rate up to 100 events/s, as an SVG")
     return made
@@ -38,14 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code_of(lambda: run(given.pop("config_env"), **given), StageError)
 
 
-def run(config_env: str, connections: float | None, picture: Path | None, **given: float) -> int:
+def run(config_env: str, picture: Path | None, **given: float) -> int:
     """Print the table of one stage and its load, and draw the ``picture``.
 
     Raises:
         StageError: there is no such stage.
     """
-    connections = given["listeners"] if connections is None else connections
-    load = Load(connections=connections, **given)  # type: ignore[arg-type]
+    load = Load(**given)  # type: ignore[arg-type]
     listed = prices.read()
     read = stage.read(config_env)
     found = items(load, read, listed)

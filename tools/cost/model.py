@@ -42,6 +42,10 @@ CHECK_CALL_SECONDS = 0.015
 USUAL_SECONDS, USUAL_GIGABYTES = 0.010, 0.5
 LOG_BYTES, LOG_EVENT_BYTES = 700, 41
 CACHE_UNITS = 4
+ROOMS = 10
+"""With new events all the time."""
+CHECK_SECONDS = 420.0
+"""Between two check frames of a connection."""
 CHECK_WRITES, CHECK_READS = 1, 2.5
 OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
 """API Gateway ends a connection after two hours."""
@@ -73,17 +77,13 @@ class Load:
 
     Of the ``stream`` ``chat``, ``ski`` or ``ads``. Rides and clicks have no frames: for them ``http`` is true.
 
-    Each event is pushed to ``listeners``. ``connections`` are open all the time; each sends a check frame every
-    ``check_seconds``. The events are spread over ``rooms``; those of a frame are in one room.
+    Each event is pushed to ``listeners``, whose connections stay open. The events of a frame are in one room.
     """
 
     rate: float = 100.0
     event_bytes: int = 250
     batch: int = 25
     listeners: float = 0.0
-    connections: float = 0.0
-    check_seconds: float = 420.0
-    rooms: int = 10
     http: bool = False
     stream: str = "chat"
 
@@ -208,7 +208,7 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Item]:
     name = f"DynamoDB, {sum(row.units)} write units an event"
     usual_units = events * sum(row.units) * price("dynamodb_write")
     yield Item(name, load=_units(load, stage, price, row.units), usual=usual_units, is_dynamodb=True)
-    activity = min(frames, load.rooms * queues * SECONDS) if load.stream == "chat" else 0
+    activity = min(frames, ROOMS * queues * SECONDS) if load.stream == "chat" else 0
     yield Item("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
     # As many events as arrive in this time are stored from then on, when the first ones expire.
     stored = load.rate * days * 86_400 * row.stored(price)
@@ -247,13 +247,13 @@ def _listening(load: Load, price: Prices) -> Iterator[Item]:
     yield Item("Lambda, pushing", load=calls + pushed * PUSH_SECONDS * second, usual=copies * PUSH_SECONDS * second)
     out = copies * row.sent / GB * price("data_out")
     yield Item("data out, live copies", load=out, usual=out)
-    minutes = load.connections * MINUTES * price("websocket_minute")
+    minutes = load.listeners * MINUTES * price("websocket_minute")
     yield Item("connections", load=minutes, usual=minutes)
-    opened = load.connections * SECONDS / CONNECTED_SECONDS
+    opened = load.listeners * SECONDS / CONNECTED_SECONDS
     call = _call(price, CHECK_CALL_SECONDS, GIGABYTES) + LOG_BYTES / GB * price("logs")
     rows = (OPEN_WRITES + CLOSE_WRITES) * price("dynamodb_write")
     yield Item("opening and closing connections", load=opened * (2 * call + rows), usual=opened * (2 * call + rows))
-    checks = load.connections * SECONDS / load.check_seconds
+    checks = load.listeners * SECONDS / CHECK_SECONDS
     frame = 2 * messages + call
     kept = CHECK_WRITES * price("dynamodb_write") + CHECK_READS * price("dynamodb_read")
     yield Item("checks of connections", load=checks * (frame + kept), usual=checks * frame)

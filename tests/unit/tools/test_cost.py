@@ -31,7 +31,7 @@ def of(name: str) -> float:
 def test_every_price_is_used() -> None:
     listed = prices.read()
     for name in stage.STAGES:
-        items(Load(listeners=1, connections=1), stage.read(name), listed)
+        items(Load(listeners=1), stage.read(name), listed)
     items(Load(http=True), DEV, listed)
     items(Load(http=True), SCALED, listed)
     once(DEV, listed)
