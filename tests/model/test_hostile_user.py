@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from headrace.core.keys import direct_room
 from headrace.core.times import iso
-from headrace.delivery.acceptor import Acceptor
 from headrace.features.invitations.consent import Invitations
 from tests.model.running import ASKED, settings_of
 from tests.worlds.chat_world import LONG, ChatWorld
@@ -207,19 +206,6 @@ def test_adding_and_inviting_changes_nothing() -> None:
 
 def test_it_finds_that_strangers_add_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Invitations, "is_needed", lambda *_: False)
-
-    with pytest.raises(AssertionError):
-        check(ADDED)
-
-
-def test_it_finds_joins_in_the_name_of_the_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    accept = Acceptor.accept
-
-    def in_their_name(self: Acceptor, stream: Any, caller: Any, raws: Sequence[Any], *rest: Any) -> Any:
-        named = [{**raw, "userId": raw.get("memberId", raw.get("userId"))} for raw in raws]
-        return accept(self, stream, caller, named if "memberId" in raws[0] else raws, *rest)
-
-    monkeypatch.setattr(Acceptor, "accept", in_their_name)
 
     with pytest.raises(AssertionError):
         check(ADDED)
