@@ -23,18 +23,17 @@ class Watchers:
     def __init__(self, target: Target, name: str, rooms: Sequence[str], count: int) -> None:
         self._target = target
         self._rooms = rooms
-        self._names = [f"{name}-watcher-{number}" for number in range(count)]
         self._following = threading.Semaphore(0)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="watchers", daemon=True)
-        self._came_at: dict[str, dict[str, float]] = {name: {} for name in self._names}
+        self._came_at: dict[str, dict[str, float]] = {f"{name}-watcher-{each}": {} for each in range(count)}
         """By watcher and message id, when the message came."""
         self.repeated = self.fetched = 0
 
     def start(self) -> None:
         """Follow all rooms."""
         self._thread.start()
-        for _ in self._names:
+        for _ in self._came_at:
             if not self._following.acquire(timeout=FOLLOWED_WITHIN):
                 raise TimeoutError(f"the watchers do not follow their rooms within {FOLLOWED_WITHIN:.0f} s")
 
@@ -64,7 +63,7 @@ class Watchers:
             self._loop.run_until_complete(self._work)
 
     async def _watch(self) -> None:
-        await asyncio.gather(*map(self._follow, self._names))
+        await asyncio.gather(*map(self._follow, self._came_at))
 
     async def _follow(self, name: str) -> None:
         came_at = self._came_at[name]

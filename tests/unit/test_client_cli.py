@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,52 @@ def test_events_that_are_taken_back_come_as_arguments_or_lines(monkeypatch: pyte
     wrong = headrace("ads", "take-back", "c-1")
     assert (wrong.exit_code, len(sent)) == (2, 3)
     assert "an event is a JSON object, such as" in wrong.output
+
+
+def newest_of(monkeypatch: pytest.MonkeyPatch, count: int, text: str = "hello") -> None:
+    """A room with so many messages of two seconds, the newest first."""
+    times = [
+        datetime(2026, 1, 1, 0, 0, 0, tzinfo=UTC) - timedelta(seconds=2 * n / max(1, count - 1)) for n in range(count)
+    ]
+    items = [
+        {"timestamp": each.isoformat(), "roomId": "stadium", "userId": f"u{n % 4}", "message": text}
+        for n, each in enumerate(times)
+    ]
+    answering(monkeypatch, {"items": items, "next": None, "hasMore": False})
+
+
+@pytest.mark.parametrize(
+    ("room", "count", "move_to"),
+    [
+        ("stadium", 100, None),
+        ("stadium", 120, "stadium~2"),
+        ("stadium", 200, "stadium~4"),  # as many as are stored: more may wait
+        ("stadium~2", 240, "stadium~4"),
+        ("stadium~16", 3200, None),
+        ("stadium~3", 120, "stadium~3~2"),
+        ("stadium", 0, None),
+    ],
+)
+def test_the_rate_of_a_busy_room_names_an_id_with_enough_shards(
+    room: str, count: int, move_to: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest_of(monkeypatch, count)
+
+    answer = json.loads(headrace("rate", room, "--limit", "100", "--json").output)
+
+    assert answer["messages"] == count
+    assert answer.get("moveTo") == move_to
+
+
+def test_the_rate_of_a_room_says_which_user_is_full_too_and_counts_each_kilobyte(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    newest_of(monkeypatch, 20, "x" * 1000)
+
+    room, user = json.loads(headrace("rate", "stadium~2", "--limit", "10", "--json").output)["parts"]
+
+    assert (room["key"], room["unitsPerSecond"], room["limit"], room["use"]) == ("roomId", 20.0, 20, "100%")
+    assert (user["key"], user["value"], user["unitsPerSecond"], user["use"]) == ("userId", "u0", 5.0, "50%")
 
 
 def test_lists_of_objects_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

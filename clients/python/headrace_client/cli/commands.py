@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -28,6 +33,8 @@ MESSAGE = ("timestamp", "username", "message")
 COMPLETE = "_HEADRACE_COMPLETE"
 ADDRESSES = ("http_url", "ws_url", "token")
 TIMEOUT = SendSettings.retry_timeout
+SHARDS = (2, 4, 8, 16)
+"""How many partitions a room can have, as the end of its id says: 8 for stadium~8."""
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -179,6 +186,48 @@ ask(cli, "online", "list_online", "room", said=ONLINE)
 ask(cli, "unreact", "take_reaction_back", "room", "key", said="Take your reaction to the message KEY in ROOM back.")
 ask(cli, "status", "get_status", said="Print the state of the lanes and breakers. The token needs the scope ops.")
 add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")
+
+
+def _units_of(messages: list[Any], field: str) -> tuple[str, int]:
+    """The value of a field with the most write units, and these: one for each KB of a message's row."""
+    units = Counter[str]()
+    for each in messages:
+        units[each.get(field, "")] += 1 + len(json.dumps(each, ensure_ascii=False).encode()) // 1024
+    del units[""]
+    return (units.most_common(1) or [("", 0)])[0]
+
+
+@cli.command()
+@click.argument("room")
+@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Units/s of a partition key.")
+@click.pass_obj
+def rate(stage: Stage, room: str, limit: int) -> None:
+    """Print how full ROOM is by its newest messages, and how full its busiest user and its most answered message.
+
+    Reads as many messages of the last ten minutes as ROOM can store in two seconds. If they use more than half, moveTo
+    is the id of a room that can store twice as much, or four times as much if ROOM is full: what waits is not seen.
+    """
+    base, _, end = room.rpartition("~")
+    base, shards = (base, int(end)) if end in map(str, SHARDS) else (room, 1)
+    now = datetime.now(UTC)
+    with stage.client() as client:
+        read = client.items(client.list_messages, room, limit=200, from_=(now - timedelta(minutes=10)).isoformat())
+        found = [*islice(read, 2 * limit * shards)]
+    times = [datetime.fromisoformat(each["timestamp"]) for each in found] or [now]
+    seconds = max(1.0, (times[0] - times[-1]).total_seconds())
+    parts = []
+    for field, most in (("roomId", limit * shards), ("userId", limit), ("replyTo", limit)):
+        value, units = _units_of(found, field)
+        part = {"key": field, "value": value, "unitsPerSecond": round(units / seconds, 1), "limit": most}
+        parts += [part | {"use": f"{units / seconds / most:.0%}"}] if units else []
+    used = _units_of(found, "roomId")[1] / seconds / limit
+    enough = next((each for each in SHARDS if each >= used * (4 if used > 0.9 * shards else 2)), SHARDS[-1])
+    answer: dict[str, Any] = {"messages": len(found), "seconds": round(seconds, 1), "parts": parts}
+    if found:
+        answer["newestSecondsAgo"] = max(0.0, round((now - times[0]).total_seconds(), 1))  # it may be later than now
+    if used > shards / 2 and enough > shards:
+        answer["moveTo"] = f"{base}~{enough}"
+    stage.show(answer)
 
 
 @cli.command()
