@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -168,28 +167,3 @@ def test_ctrl_c_during_the_start_leaves_no_process(template: Path, seconds: floa
 
     until(lambda: alive(family), lambda left: not left)
     assert "Traceback" not in stage.output.read_text()
-
-
-def test_a_second_stage_in_one_folder_is_refused_in_one_sentence(echo: RunningStage, template: Path) -> None:
-    second = echo.command("up", "--template", str(template))
-
-    assert second.returncode == 1
-    assert second.stderr.count("\n") == 1
-    assert echo.where["http_url"] in second.stderr
-    assert get(echo)["kind"] == "http"
-
-
-def test_commands_without_a_stage_say_how_to_start_one(tmp_path: Path) -> None:
-    environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(tmp_path / "none")}
-    for command in (["token", "--user", "alice"], ["status"]):
-        process = subprocess.run(
-            [str(ROOT / ".venv/bin/python"), "-m", "localstage", *command],
-            cwd=ROOT,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-        assert process.returncode == 1
-        assert "make up" in process.stderr
-        assert "Traceback" not in process.stderr

@@ -66,3 +66,18 @@ def test_a_log_without_a_stage_is_printed_and_called_old(tmp_path: Path, name: s
 
     assert result.stdout == "a line\n"
     assert "no stage runs here" in result.stderr
+
+
+@pytest.mark.parametrize("command", [("token", "--user", "alice"), ("status",)])
+def test_a_command_without_a_stage_says_how_to_start_one(tmp_path: Path, command: tuple[str, ...]) -> None:
+    result = call(tmp_path, *command)
+
+    assert result.exit_code == 1
+    assert result.output.endswith("start one with: make up\n")
+
+
+def test_a_second_stage_in_one_folder_is_refused_in_one_sentence(stage: Path) -> None:
+    result = call(stage, "up")
+
+    assert result.exit_code == 1
+    assert (result.output.count("\n"), URL in result.output) == (1, True)
