@@ -26,6 +26,7 @@ from tests.unit.template_stack import ROOT
 
 HOSTILE = "[red]x[/nope]\x1b[31m\x9b\u202e"
 FOUND = {"timestamp": "2025-11-21T10:00:58.722861Z", "username": "bob", "message": HOSTILE}
+PAGE = {"items": [FOUND], "next": None, "hasMore": False}
 PROFILES = """
 [dev]
 http_url = "https://dev.example"
@@ -49,31 +50,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "headrace"
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """The requests of commands; each is answered with one message whose text is hostile."""
-    requests: list[tuple[str, Any]] = []
-
-    def request(_: Headrace, _method: str, path: str, query: Any = None, body: Any = None) -> Any:
-        requests.append((path, query or body))
-        return {"items": [FOUND], "next": None, "hasMore": False}
-
-    monkeypatch.setattr(Headrace, "request", request)
-    return requests
-
-
 def headrace(*arguments: str, lines: str = "", **variables: str) -> Result:
     given = {"HEADRACE": "http://127.0.0.1:1", "TOKEN": "h.p.s", "HEADRACE_PROFILE": "", **variables}
     return CliRunner().invoke(cli, arguments, lines, env=given)
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
-    def request(*_: Any, **__: Any) -> Any:
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> list[tuple[str, str, Any]]:
+    """Answer the requests of commands in turn, and all others with the last answer; the requests and their bodies."""
+    left, sent = list(answers), list[tuple[str, str, Any]]()
+
+    def request(_: Headrace, method: str, path: str, query: Any = None, body: Any = None) -> Any:
+        sent.append((method, path, body))
+        answer = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     monkeypatch.setattr(Headrace, "request", request)
+    return sent
 
 
 def token_with(**claims: Any) -> str:
@@ -83,8 +77,10 @@ def token_with(**claims: Any) -> str:
 @pytest.mark.parametrize("options", [(), ("--json",)])
 @pytest.mark.parametrize("command", [("history", "lobby"), ("window",), ("ads", "clicks", "a1"), ("ski", "resorts")])
 def test_a_text_cannot_control_the_terminal(
-    asked: list[Any], options: tuple[str, ...], command: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], command: tuple[str, ...]
 ) -> None:
+    answering(monkeypatch, PAGE)
+
     result = headrace(*options, *command)
 
     assert result.exit_code == 0, result.output
@@ -92,7 +88,9 @@ def test_a_text_cannot_control_the_terminal(
     assert "x[/nope]" in result.output or "clicks" in command
 
 
-def test_programs_get_the_whole_object_wherever_the_option_stands(asked: list[Any]) -> None:
+def test_programs_get_the_whole_object_wherever_the_option_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, PAGE)
+
     assert json.loads(headrace("--json", "history", "lobby").output) == FOUND
     assert json.loads(headrace("history", "lobby", "--json").output) == FOUND
     assert json.loads(headrace("ski", "resorts", "--json").output)["items"] == [FOUND]
@@ -114,22 +112,17 @@ def test_every_command_prints_json_and_says_what_it_does() -> None:
 
 
 def test_events_that_are_taken_back_come_as_arguments_or_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Any] = []
-
-    def request(_: Headrace, _method: str, path: str, _query: Any = None, body: Any = None) -> Any:
-        sent.append((path, body["events"]))
-        return {"results": [{"error": {"code": "invalid_event"}} if each == {} else {} for each in body["events"]]}
-
-    monkeypatch.setattr(Headrace, "request", request)
+    error = {"error": {"code": "invalid_event"}}
+    sent = answering(monkeypatch, {"results": [{}] * 500}, {"results": [{}]}, {"results": [{}, error]})
     rides = "\n".join(json.dumps({"rideID": number}) for number in range(501))
 
     assert headrace("ski", "take-back", "-", lines=f"{rides}\n\n").exit_code == 0
-    assert [(path, len(events)) for path, events in sent] == [
+    assert [(path, len(body["events"])) for _, path, body in sent] == [
         ("/lift-rides/take-back", 500),
         ("/lift-rides/take-back", 1),
     ]
     refused = headrace("ads", "take-back", '{"clickId": "c-1"}', "{}")
-    assert (refused.exit_code, sent[-1]) == (1, ("/clicks/take-back", [{"clickId": "c-1"}, {}]))
+    assert (refused.exit_code, *sent[-1][1:]) == (1, "/clicks/take-back", {"events": [{"clickId": "c-1"}, {}]})
     assert "invalid_event" in refused.output
     wrong = headrace("ads", "take-back", "c-1")
     assert (wrong.exit_code, len(sent)) == (2, 3)
@@ -250,20 +243,14 @@ def test_parked_messages_are_returned_when_the_broker_is_back_or_the_time_is_ove
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slept: list[float] = []
-    answers: list[Any] = [{"parked": 3}, *[Unavailable("503 away", 7.0)] * 9, {"returned": 3}]
-
-    def request(*_: Any, **__: Any) -> Any:
-        if isinstance(answer := answers.pop(0), Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(Headrace, "request", request)
+    away = Unavailable("503 away", 7.0)
+    answering(monkeypatch, {"parked": 3}, *[away] * 9, {"returned": 3})
     monkeypatch.setattr(time, "sleep", slept.append)
 
     assert json.loads(headrace("parked", "--return", "main", "--json").stdout) == {"parked": 3, "returned": 3}
     assert len(slept) == 9
     assert min(slept) >= 7
-    answers += [{"parked": 3}, Unavailable("503 away", 7.0)]
+    answering(monkeypatch, {"parked": 3}, away)
     assert "503 away" in headrace("--retry-timeout", "5", "parked", "--return", "main").output
 
 
@@ -380,13 +367,7 @@ ERASURE |= REST
 def test_a_user_is_erased_only_after_the_same_user_is_typed(
     monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], typed: str, body: dict[str, int] | None
 ) -> None:
-    sent: list[Any] = []
-
-    def request(_: Headrace, method: str, path: str, query: Any = None, body: Any = None) -> Any:
-        sent.append((method, path, body))
-        return ERASURE
-
-    monkeypatch.setattr(Headrace, "request", request)
+    sent = answering(monkeypatch, ERASURE)
 
     result = headrace("erase", *arguments, lines=typed)
 
@@ -396,13 +377,7 @@ def test_a_user_is_erased_only_after_the_same_user_is_typed(
 
 
 def test_a_room_is_deleted_after_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Any] = []
-
-    def request(_: Headrace, *asked: str, **_more: Any) -> Any:
-        sent.append(asked[:2])
-        return {"roomId": "den", "state": "running", "erasedAt": "now", "freeFrom": "later", **REST}
-
-    monkeypatch.setattr(Headrace, "request", request)
+    sent = answering(monkeypatch, {"roomId": "den", "state": "running", "erasedAt": "now", "freeFrom": "later", **REST})
 
     for more in ((), ("--operator",)):
         shown = headrace("delete-room", "den", "--confirm", "den", *more)
@@ -410,18 +385,17 @@ def test_a_room_is_deleted_after_it_is_typed(monkeypatch: pytest.MonkeyPatch) ->
         assert shown.output.endswith("\nthe id is free from later\n")
     refused = headrace("delete-room", "den", lines="dem\n")
     assert (refused.exit_code, "Type the room to delete" in refused.output) == (2, True)
-    assert sent == [("DELETE", "/rooms/den"), ("POST", "/rooms/den/deletion")]
+    assert [each[:2] for each in sent] == [("DELETE", "/rooms/den"), ("POST", "/rooms/den/deletion")]
 
 
 def test_an_erasure_is_shown_with_its_counts_and_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [ERASURE, ERASURE, {**ERASURE, "state": "done"}]
-    monkeypatch.setattr(Headrace, "request", lambda *_, **__: answers.pop(0))
+    sent = answering(monkeypatch, ERASURE, ERASURE, {**ERASURE, "state": "done"})
     monkeypatch.setattr("headrace_client.cli.erasure.PAUSE", 0)
 
     running = headrace("erasure", "dora")
     done = headrace("erasure", "dora", "--wait")
 
-    assert (running.exit_code, done.exit_code, answers) == (1, 0, [])
+    assert (running.exit_code, done.exit_code, len(sent)) == (1, 0, 3)
     assert running.output.splitlines() == [
         "dora: running, erased what came until 2026-11-27T17:55:10.910089Z",
         "  messages: 4",
@@ -436,18 +410,10 @@ EXPORT |= {"filesUntil": "2026-12-04T17:55:10.910089Z", "counts": {"messages": 2
 
 def exports_that_end_with(monkeypatch: pytest.MonkeyPatch, *files: Path) -> list[tuple[str, str, Any]]:
     """Answer the first look with a running export, and the next with a done one of these files."""
-    sent: list[Any] = []
     done = {**EXPORT, "state": "done", "doneAt": "2026-11-27T17:55:20.910089Z"}
     done["files"] = [{"link": path.as_uri(), "lines": 1, "bytes": path.stat().st_size} for path in files]
-    answers = [EXPORT, EXPORT, done]
-
-    def request(_: Headrace, method: str, path: str, query: Any = None, body: Any = None) -> Any:
-        sent.append((method, path, body))
-        return answers.pop(0) if len(answers) > 1 else answers[0]
-
-    monkeypatch.setattr(Headrace, "request", request)
     monkeypatch.setattr("headrace_client.cli.export.PAUSE", 0)
-    return sent
+    return answering(monkeypatch, EXPORT, EXPORT, done)
 
 
 @pytest.mark.parametrize(
