@@ -32,6 +32,7 @@ class Received:
     """One received request."""
 
     connection_id: str
+    method: str
     headers: dict[str, str]
     body: bytes
     path: str
@@ -73,9 +74,9 @@ class HttpServer:
                 while (header := stream.readline()) != b"\r\n":
                     name, _, value = header.decode().partition(":")
                     headers[name.lower()] = value.strip()
-                path = line.decode().split()[1]
-                body = stream.read(int(headers["content-length"]))
-                request = Received(unquote(path.rpartition("/")[2]), headers, body, path)
+                method, path, _ = line.decode().split()
+                body = stream.read(int(headers.get("content-length", 0)))
+                request = Received(unquote(path.rpartition("/")[2]), method, headers, body, path)
                 self.received.append(request)
                 answer = self.answer(request)
                 if answer == b"":

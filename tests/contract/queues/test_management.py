@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
@@ -13,55 +10,26 @@ from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.rabbitmq import users
 from headrace.queues.rabbitmq.users import ManagementApi
 from headrace.runtime.secrets import Credentials
+from tests.contract.http_server import HttpServer, status
 
 PASSWORD = "s3cret:ä"
 
 
-@dataclass
-class Server:
-    """Answers each request with ``status`` and ``body``; ``silent`` never answers."""
+class Server(HttpServer):
+    """Answers each request with ``status`` and ``body``; with the status 0 never."""
 
-    url: str = ""
-    status: int = 200
-    body: bytes = b"{}"
-    silent: bool = False
-    requests: list[tuple[str, str, str, str]] = field(default_factory=list)
-    connections: set[object] = field(default_factory=set)
+    def __init__(self) -> None:
+        super().__init__()
+        self.status, self.body = 200, b"{}"
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.answer = lambda _: status(self.status, self.body) if self.status else None
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     made = Server()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            sent = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
-            made.requests.append((self.command, self.path, str(self.headers["authorization"]), sent))
-            made.connections.add(self.client_address)
-            if made.silent:
-                self.rfile.read(1)
-                return
-            self.send_response(made.status)
-            self.send_header("content-length", str(len(made.body)))
-            self.end_headers()
-            self.wfile.write(made.body)
-
-        def do_PUT(self) -> None:
-            self.do_GET()
-
-        def log_message(self, *_: object) -> None:
-            """Does nothing."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.url = f"http://127.0.0.1:{http.server_port}"
-    thread = Thread(target=http.serve_forever, args=(0.01,))
-    thread.start()
     yield made
-    http.shutdown()
-    thread.join()
-    http.server_close()
+    made.close()
 
 
 @pytest.fixture
@@ -77,11 +45,12 @@ def test_names_are_encoded_and_one_connection_carries_all_calls(api: ManagementA
     api.put("users", "ä", body={"password": "p", "tags": ""})
 
     login = "Basic YWRtaW46czNjcmV0OsOk"
-    assert server.requests == [
+    sent = [(each.method, each.path, each.headers["authorization"], each.body.decode()) for each in server.received]
+    assert sent == [
         ("GET", "/api/permissions/%2F/a%20b%2Fc", login, ""),
         ("PUT", "/api/users/%C3%A4", login, '{"password": "p", "tags": ""}'),
     ]
-    assert len(server.connections) == 1
+    assert server.connections == 1
 
 
 def test_an_object_that_does_not_exist_is_none(api: ManagementApi, server: Server) -> None:
@@ -134,7 +103,7 @@ def test_a_refusal_has_the_brokers_reason(
 
 def test_a_silent_server_is_unavailable_after_a_while(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
     monkeypatch.setattr(users, "CALL_SECONDS", 0.1)
-    server.silent = True
+    server.status = 0
 
     with pytest.raises(BrokerUnavailable, match="TimeoutError") as caught:
         ManagementApi(server.url, Credentials("admin", PASSWORD)).get("users", "a")

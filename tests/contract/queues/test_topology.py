@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, 
 from headrace.queues.rabbitmq import endpoints, topology, topology_resource
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.settings import BrokerSettings
+from tests.contract.http_server import OK, HttpServer, Received
 from tests.contract.rabbit import Rabbit
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
@@ -180,23 +179,15 @@ def cloudformation() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A ResponseURL, and the bodies that were put there."""
     answers: list[dict[str, Any]] = []
 
-    class Bucket(BaseHTTPRequestHandler):
-        def do_PUT(self) -> None:
-            assert self.headers["content-type"] == ""
-            answers.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.end_headers()
+    def take(request: Received) -> bytes:
+        assert (request.method, request.headers["content-type"]) == ("PUT", "")
+        answers.append(json.loads(request.body))
+        return OK
 
-        def log_message(self, *_: object) -> None:
-            """Does nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Bucket)
-    thread = Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/answer", answers
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    server = HttpServer()
+    server.answer = take
+    yield f"http://127.0.0.1:{server.port}/answer", answers
+    server.close()
 
 
 def request(kind: str, url: str, **more: Any) -> dict[str, Any]:
