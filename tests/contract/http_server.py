@@ -38,11 +38,11 @@ class Received:
     path: str
 
 
-Answer = Callable[[Received], bytes | None]
+Answer = Callable[[Received], bytes | Iterator[bytes] | None]
 
 
 class HttpServer:
-    """An HTTP server that sends the bytes of ``answer``; ``None`` sends nothing, b"" closes the connection."""
+    """An HTTP server that sends the bytes or parts of ``answer``; ``None`` is no answer, b"" ends the connection."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
@@ -81,8 +81,8 @@ class HttpServer:
                 answer = self.answer(request)
                 if answer == b"":
                     break
-                if answer is not None:
-                    made.sendall(answer)
+                for part in [answer] if isinstance(answer, bytes) else answer or ():
+                    made.sendall(part)
         except OSError:
             pass
         finally:

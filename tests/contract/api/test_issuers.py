@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from collections.abc import Iterator
 from typing import Any
 
 import jwt
@@ -17,6 +15,8 @@ from jwt.algorithms import RSAAlgorithm
 from headrace.api import authorizer
 from headrace.api.authorizer import FETCH_BYTES, IssuerError, TokenVerifier, signing_keys
 from headrace.core.errors import Unavailable
+from tests.contract.http_server import HttpServer, Received, status
+from tests.worlds.ports import free_port
 
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 JWK = {**RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True), "kid": "k1", "use": "sig", "alg": "RS256"}
@@ -26,46 +26,35 @@ DISCOVERY = "/.well-known/openid-configuration"
 Answer = tuple[int, bytes]
 
 
-class IssuerServer:
-    """An issuer at ``url``; ``answers`` are by path, and ``asked`` are the requested paths."""
+class IssuerServer(HttpServer):
+    """An issuer at ``url``; ``answers`` are by path."""
 
     def __init__(self) -> None:
-        self.answers: dict[str, Answer | Callable[[Any], None]] = {}
-        self.asked: list[str] = []
-        issuer = self
+        super().__init__()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.answers: dict[str, Answer | Iterator[bytes]] = {}
+        self.answer = self._of
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                issuer.asked.append(self.path)
-                answer = issuer.answers.get(self.path, (404, b"not here"))
-                if callable(answer):
-                    answer(self)
-                    return
-                self.send_response(answer[0])
-                self.send_header("location", "/elsewhere")
-                self.end_headers()
-                self.wfile.write(answer[1])
+    @property
+    def asked(self) -> list[str]:
+        """The requested paths."""
+        return [each.path for each in self.received]
 
-            def log_message(self, *_: object) -> None:
-                """Print nothing."""
+    def _of(self, request: Received) -> bytes | Iterator[bytes]:
+        found = self.answers.get(request.path, (404, b"not here"))
+        if isinstance(found, tuple):
+            return status(*found).replace(b"\r\n", b"\r\nlocation: /elsewhere\r\n", 1)
+        return found
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def serve(self, path: str, document: object, status: int = 200) -> None:
-        self.answers[path] = (status, json.dumps(document).encode())
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def serve(self, path: str, document: object) -> None:
+        self.answers[path] = (200, json.dumps(document).encode())
 
 
 @pytest.fixture
 def server() -> Iterator[IssuerServer]:
     server = IssuerServer()
     yield server
-    server.stop()
+    server.close()
 
 
 def token(issuer: str, **claims: Any) -> str:
@@ -200,25 +189,18 @@ def test_an_issuer_that_sends_its_answer_in_drops_is_given_up(
 ) -> None:
     monkeypatch.setattr(authorizer, "FETCH_SECONDS", 0.3)
 
-    def drops(request: BaseHTTPRequestHandler) -> None:
-        request.send_response(200)
-        request.end_headers()
+    def drops() -> Iterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\n\r\n"
         while True:
-            try:
-                request.wfile.write(b" ")
-                request.wfile.flush()
-            except OSError:
-                return
             time.sleep(0.02)
+            yield b" "
 
-    server.answers[DISCOVERY] = drops
+    server.answers[DISCOVERY] = drops()
 
     with pytest.raises(IssuerError, match=r"longer than 0\.3 s"):
         signing_keys(server.url)
 
 
-def test_an_issuer_that_refuses_connections_is_unavailable(server: IssuerServer) -> None:
-    server.stop()
-
+def test_an_issuer_that_refuses_connections_is_unavailable() -> None:
     with pytest.raises(IssuerError, match="URLError"):
-        signing_keys(server.url)
+        signing_keys(f"http://127.0.0.1:{free_port()}")

@@ -4,42 +4,30 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
+
+from tests.contract.http_server import HttpServer, Received, status
 
 CLIENT, SECRET = "3nq8example", "a+secret/with:signs="
 
 
-class Cognito:
+class Cognito(HttpServer):
     """``POST /oauth2/token``. Each token is valid for an hour; ``issue`` makes one with the given scopes."""
 
     def __init__(self, issue: Callable[[str], str]) -> None:
+        super().__init__()
         self._issue = issue
         self.requests: list[dict[str, list[str]]] = []
-        pool = self
+        self.url = f"http://127.0.0.1:{self.port}/oauth2/token"
+        self.answer = lambda request: status(*self._answer(request))
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                status, answer = pool.answer(
-                    self.path, dict(self.headers), self.rfile.read(int(self.headers["content-length"]))
-                )
-                self.send_response(status)
-                self.send_header("content-type", "application/json;charset=UTF-8")
-                self.end_headers()
-                self.wfile.write(json.dumps(answer).encode())
+    def _answer(self, request: Received) -> tuple[int, bytes]:
+        code, found = self._found(request.path, request.headers, request.body)
+        return code, json.dumps(found).encode()
 
-            def log_message(self, *_: object) -> None:
-                """Print nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/oauth2/token"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
-        headers = {name.lower(): value for name, value in headers.items()}
+    def _found(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
         if path != "/oauth2/token" or headers["content-type"] != "application/x-www-form-urlencoded":
             return 400, {"error": "invalid_request"}
         if headers.get("authorization") != f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}":
@@ -53,7 +41,3 @@ class Cognito:
             return 400, {"error": "invalid_scope"}
         self.requests.append(asked)
         return 200, {"access_token": self._issue(scope), "expires_in": 3600, "token_type": "Bearer"}
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
