@@ -10,13 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from localstage.core.atomic_write import write_atomically
-from localstage.core.model import StageModel
+from localstage.core.model import ACCOUNT, StageModel
 from localstage.functions import FunctionPool
 from localstage.gateway.issuer import Issuer
 from localstage.services import Endpoints
 from localstage.services.aws import SECRET_KEY
 from localstage.template import Live
-from localstage.template.attributes import ACCOUNT
 from localstage.triggers import AwsAccess, Triggers
 
 EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}

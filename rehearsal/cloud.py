@@ -15,9 +15,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from localstage.core.model import ACCOUNT
 from localstage.services import install
 from localstage.services.aws import MiniStack
-from localstage.services.service import ACCOUNT
 
 ROOT = Path(__file__).parents[1]
 REGION = "us-east-1"

@@ -13,12 +13,13 @@ import pika
 from aiohttp import web
 
 from localstage.core.errors import StageError
+from localstage.core.model import ACCOUNT
 from localstage.services import programs
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.rabbitmq import RabbitMq
 from localstage.services.redis import Redis
-from localstage.services.service import ACCOUNT, HOST, Service
+from localstage.services.service import HOST, Service
 from rehearsal.gaps import BROKER
 
 _PARKED_QUEUE = "parked"

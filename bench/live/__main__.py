@@ -21,7 +21,7 @@ from bench import ROOT
 from bench.live.lean import Client, connect_all
 from bench.rounds import Series, command, head, ratio, row
 from bench.stages import Stage, started
-from localstage.template.attributes import ACCOUNT
+from localstage.core.model import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
 ROOM = "bench-live"

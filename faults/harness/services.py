@@ -22,12 +22,12 @@ from botocore.config import Config
 
 from faults.proxies.http_proxy import HttpProxy
 from faults.proxies.proxy_faults import Pushed, StoredTimes, TakenBySqs
+from localstage.core.model import ACCOUNT
 from localstage.core.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
 from localstage.services.programs import RABBITMQ, ensure_programs
 from localstage.services.rabbitmq import node_name
 from localstage.services.service import Service
-from localstage.template.attributes import ACCOUNT
 
 USER = "faults"
 CLI_SECONDS = 30

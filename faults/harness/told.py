@@ -11,7 +11,7 @@ from typing import Any
 from faults.harness.outages import outage
 from faults.harness.services import ProxiedServices
 from faults.proxies.http_proxy import Call, Down, Forward
-from localstage.template.attributes import ACCOUNT
+from localstage.core.model import ACCOUNT
 
 QUEUE = "told"
 TARGET = {"TellTarget": f"arn:aws:sqs:us-east-1:{ACCOUNT}:{QUEUE}"}

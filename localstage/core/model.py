@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+ACCOUNT = "123456789012"
+"""The account of the stage and its emulators, which is in ARNs and the URLs of queues."""
+
 
 @dataclass(frozen=True)
 class Layer:

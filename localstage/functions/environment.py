@@ -9,7 +9,7 @@ import time
 import uuid
 from typing import Protocol
 
-from localstage.core.model import Function
+from localstage.core.model import ACCOUNT, Function
 from localstage.core.process import WorkerProcess
 from localstage.functions import payloads, runtime_api
 from localstage.functions.event import Event
@@ -85,7 +85,7 @@ class Environment:
         self._settings = settings
         self._log = log
         self._owner = owner
-        self._arn = f"arn:aws:lambda:{settings.region}:{settings.account}:function:{function.name}"
+        self._arn = f"arn:aws:lambda:{settings.region}:{ACCOUNT}:function:{function.name}"
         self._loop = asyncio.get_running_loop()
         self._init_limit = init_limit
         self._init_seconds = 0.0

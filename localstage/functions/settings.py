@@ -32,7 +32,6 @@ class PoolSettings:
     runtime_path: Path
     base_environment: Mapping[str, str]
     max_environments: int = 2 * (os.cpu_count() or 1)
-    account: str = "123456789012"
     init_timeout: float = 10.0
     idle_timeout: float = 600.0
 

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from localstage.core.model import HttpRoute
-from localstage.gateway.aws_ids import ACCOUNT_ID, ApiFacts, now, trace_id
+from localstage.core.model import ACCOUNT, HttpRoute
+from localstage.gateway.aws_ids import ApiFacts, now, trace_id
 from localstage.gateway.jwt import VerifiedToken
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -46,7 +46,7 @@ class HttpEvents:
         self._scopes = route.scopes
         key = encode(route.key)
         self._head = f'{{"version":"2.0","routeKey":{key},"rawPath":'
-        self._context = f'{{"accountId":"{ACCOUNT_ID}","apiId":"{facts.api_id}"'
+        self._context = f'{{"accountId":"{ACCOUNT}","apiId":"{facts.api_id}"'
         self._domain = f',"domainName":{encode(facts.domain)},"domainPrefix":"{facts.api_id}","http":{{"method":'
         self._tail = f',"routeKey":{key},"stage":{encode(facts.stage)},"time":"'
 

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from localstage.gateway.aws_ids import ACCOUNT_ID, REGION, ApiFacts, new_id, now, trace_id
+from localstage.core.model import ACCOUNT
+from localstage.gateway.aws_ids import REGION, ApiFacts, new_id, now, trace_id
 from localstage.gateway.http_event import encode
 
 _NOT_PASSED_ON = frozenset({"connection", "upgrade", "keep-alive", "transfer-encoding", "te", "proxy-connection"})
@@ -69,7 +70,7 @@ class ConnectionEvents:
     def method_arn(self) -> str:
         """The ARN an authorizer's policy must allow."""
         api = f"{self._facts.api_id}/{self._facts.stage}/$connect"
-        return f"arn:aws:execute-api:{REGION}:{ACCOUNT_ID}:{api}"
+        return f"arn:aws:execute-api:{REGION}:{ACCOUNT}:{api}"
 
     def authorized_as(self, authorizer: Mapping[str, Any]) -> None:
         """Put an authorizer's context into every later event."""

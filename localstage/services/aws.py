@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from localstage.services.service import ACCOUNT, HOST, Service, http_answers, plain_environment
+from localstage.core.model import ACCOUNT
+from localstage.services.service import HOST, Service, http_answers, plain_environment
 
 SECRET_KEY = "local"  # noqa: S105 - it is no secret
 """The secret key of whoever calls the emulators."""

@@ -20,8 +20,6 @@ from localstage.services.ports import Ports
 log = logging.getLogger("localstage.services")
 
 HOST = "127.0.0.1"
-ACCOUNT = "123456789012"
-"""The account of the emulators, which is in the ARNs and queue URLs that the template's Ref gives."""
 _POLL = 0.05
 
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import BrokerUrls
+from localstage.core.model import ACCOUNT, BrokerUrls
 
 STACK = "headrace-local"
-ACCOUNT = "123456789012"
 PARTITION = "aws"
 URL_SUFFIX = "amazonaws.com"
 
@@ -45,7 +44,6 @@ class Live:
     s3_url: str
     secrets_manager_url: str
     management_url: str
-    account: str = ACCOUNT
     broker_console_url: str = ""
     further_brokers: Mapping[str, BrokerUrls] = field(default_factory=dict)
     """The brokers after the first, by their logical ids."""
@@ -95,7 +93,7 @@ class Attributes:
         }.get(variable)
 
     def _arn(self, service: str, region: str, resource: str) -> str:
-        return f"arn:{PARTITION}:{service}:{region}:{self.live.account}:{resource}"
+        return f"arn:{PARTITION}:{service}:{region}:{ACCOUNT}:{resource}"
 
     def _values(self, type_: str, id: str, name: str, property_: Callable[[str], str], region: str) -> Values:
         """All values that the stage knows of a resource; none of a type that it does not run."""
@@ -123,7 +121,7 @@ class Attributes:
                 "StreamArn": arn("dynamodb", f"table/{name}/stream/local"),
             },
             "AWS::SQS::Queue": {
-                "Ref": f"{queues}/{live.account}/{name}",
+                "Ref": f"{queues}/{ACCOUNT}/{name}",
                 "Arn": arn("sqs", name),
                 "QueueName": name,
             },

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions, Invocation
-from localstage.core.model import CustomResource, StageModel
-from localstage.template.attributes import ACCOUNT, PARTITION, STACK
+from localstage.core.model import ACCOUNT, CustomResource, StageModel
+from localstage.template.attributes import PARTITION, STACK
 
 log = logging.getLogger("localstage.template")
 

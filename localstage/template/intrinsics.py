@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from localstage.core.errors import TemplateError
+from localstage.core.model import ACCOUNT
 from localstage.template.attributes import PARTITION, STACK, URL_SUFFIX, Attributes
 
 NO_VALUE: Final = object()
@@ -30,10 +31,10 @@ class Resolver:
         self._resources: Mapping[str, Any] = document["Resources"]
         self._conditions: Mapping[str, Any] = document.get("Conditions") or {}
         self._mappings: Mapping[str, Any] = document.get("Mappings") or {}
-        stack = f"arn:{PARTITION}:cloudformation:{region}:{attributes.live.account}:stack/{STACK}/local"
+        stack = f"arn:{PARTITION}:cloudformation:{region}:{ACCOUNT}:stack/{STACK}/local"
         self._named: dict[str, Any] = {
             "AWS::Region": region,
-            "AWS::AccountId": attributes.live.account,
+            "AWS::AccountId": ACCOUNT,
             "AWS::Partition": PARTITION,
             "AWS::URLSuffix": URL_SUFFIX,
             "AWS::StackName": STACK,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Functions
-from localstage.core.model import Schedule
+from localstage.core.model import ACCOUNT, Schedule
 from localstage.triggers.pacing import Status, Trigger, wind_up
 
 STOP_SECONDS = 5.0
@@ -33,17 +33,17 @@ def next_time(expression: str, after: datetime) -> datetime:
     raise ValueError(f"the stage runs rate(5 minutes) and {EVERY_MINUTE}")
 
 
-def build_event(schedule_id: str, time: datetime, region: str, account: str) -> bytes:
+def build_event(schedule_id: str, time: datetime, region: str) -> bytes:
     """Return EventBridge's scheduled event."""
     event = {
         "version": "0",
         "id": str(uuid.uuid4()),
         "detail-type": "Scheduled Event",
         "source": "aws.events",
-        "account": account,
+        "account": ACCOUNT,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "region": region,
-        "resources": [f"arn:aws:events:{region}:{account}:rule/{schedule_id}"],
+        "resources": [f"arn:aws:events:{region}:{ACCOUNT}:rule/{schedule_id}"],
         "detail": {},
     }
     return json.dumps(event).encode()
@@ -62,7 +62,6 @@ class ScheduleTrigger(Trigger):
         functions: Functions,
         *,
         region: str = "us-east-1",
-        account: str = "123456789012",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         try:
@@ -73,7 +72,6 @@ class ScheduleTrigger(Trigger):
         self._schedule = schedule
         self._functions = functions
         self._region = region
-        self._account = account
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
         self._runs: set[asyncio.Task[None]] = set()
@@ -104,7 +102,7 @@ class ScheduleTrigger(Trigger):
 
     async def _fire(self, due: datetime) -> None:
         schedule = self._schedule
-        event = build_event(schedule.id, due, self._region, self._account)
+        event = build_event(schedule.id, due, self._region)
         self._status.batches += 1
         error = await self._invoke(event)
         if error is None:

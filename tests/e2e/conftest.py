@@ -19,8 +19,8 @@ from typing import IO, Any
 import boto3
 import pytest
 
+from localstage.core.model import ACCOUNT
 from localstage.services.typescript_client import ensure_typescript_client
-from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, unique
 
 ROOT = Path(__file__).resolve().parents[2]

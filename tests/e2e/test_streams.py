@@ -15,8 +15,8 @@ from headrace.features.archive.bucket import Newest, unpack
 from headrace.storage.dynamodb.client import from_wire
 from headrace.storage.s3 import Objects
 from loadtest.client.stage_template import write_template
+from localstage.core.model import ACCOUNT
 from localstage.core.statefile import StateFile
-from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_dead_letters import Queues

@@ -9,8 +9,8 @@ import pytest
 from botocore.config import Config
 from botocore.session import Session
 
+from localstage.core.model import ACCOUNT
 from localstage.services.aws import SECRET_KEY
-from localstage.services.service import ACCOUNT
 from tests.contract.emulators import Emulators
 
 TOKEN = "the-token-of-the-stage"

@@ -10,9 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from localstage.core.model import Bucket, StageModel
+from localstage.core.model import ACCOUNT, Bucket, StageModel
 from localstage.services.aws import SECRET_KEY
-from localstage.services.service import ACCOUNT
 from localstage.template import Live
 from localstage.template.provision import provision
 from tests.contract.emulators import Emulators

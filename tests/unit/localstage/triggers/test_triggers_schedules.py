@@ -30,7 +30,6 @@ async def test_a_schedule_fires_with_its_event_and_skips_times_of_a_suspension()
         Schedule("HealTopology", "DeclareTopology", "cron(* * * * ? *)"),
         functions,
         region="eu-north-1",
-        account="111122223333",
         clock=lambda: times.pop(0) if len(times) > 1 else times[0],
     )
     await trigger.start()
@@ -47,10 +46,10 @@ async def test_a_schedule_fires_with_its_event_and_skips_times_of_a_suspension()
         "version": "0",
         "detail-type": "Scheduled Event",
         "source": "aws.events",
-        "account": "111122223333",
+        "account": "123456789012",
         "time": "2026-11-20T12:00:00Z",
         "region": "eu-north-1",
-        "resources": ["arn:aws:events:eu-north-1:111122223333:rule/HealTopology"],
+        "resources": ["arn:aws:events:eu-north-1:123456789012:rule/HealTopology"],
         "detail": {},
     }
     assert trigger.status().records == 1
