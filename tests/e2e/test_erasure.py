@@ -134,7 +134,7 @@ def test_a_deleted_room_is_in_no_table_and_its_followers_are_told(platform: Runn
     file = uploaded(bob, room)
     posted(bob, room, "hello", attachments=[file])
     followed = bob.connect()
-    followed.request({"action": "subscribe", "roomId": room})
+    assert followed.request({"action": "subscribe", "roomId": room})["type"] == "subscribed"
     assert bob.http("DELETE", f"/rooms/{room}")[0] == 403
 
     status, begun, _ = me.http("DELETE", f"/rooms/{room}")
