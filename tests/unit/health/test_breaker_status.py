@@ -9,6 +9,7 @@ import pytest
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import SystemClock
+from headrace.health import breaker_status
 from headrace.health.breaker_status import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -41,7 +42,9 @@ class StatusWorld:
 
 
 @pytest.fixture
-def world() -> StatusWorld:
+def world(monkeypatch: pytest.MonkeyPatch) -> StatusWorld:
+    for name in ("WAIT_SECONDS", "FIRST_WAIT_SECONDS"):
+        monkeypatch.setattr(breaker_status, name, 30.0)  # each record is written before the next step
     return StatusWorld()
 
 
