@@ -140,10 +140,10 @@ def test_a_deleted_room_is_in_no_table_and_its_followers_are_told(platform: Runn
     status, begun, _ = me.http("DELETE", f"/rooms/{room}")
 
     assert (status, begun["state"]) == (202, "running")
-    until(followed.receive, lambda frame: frame["type"] == "roomDeleted")
     before = micros_of(begun["erasedAt"]) - 120_000_000
     queues.send(queues.retry, letter("bob", late, before, room))
     until(lambda: me.http("DELETE", f"/rooms/{room}")[1], lambda found: found["state"] == "done", PATIENCE)
+    until(followed.receive, lambda frame: frame["type"] == "roomDeleted")
     assert [json.loads(row)[0].split("-")[2] for row in tables.holding(room)] == ["RoomsTable"]
     assert (tables.holding(late), file["id"] in files(platform)) == ([], False)
     assert bob.http("POST", f"/rooms/{room}/messages", {"message": "again"})[0] == 404

@@ -106,7 +106,10 @@ def _last(room_id: str) -> Job | None:
 def _deleted(
     services: RoomServices, request: PathOnly, room: Room | None, job: Job | None, owner: str | None = None
 ) -> RoomDeletion:
-    """Delete ``room``, or go on with the last deletion ``job``. Followers get a frame when the room is gone."""
+    """Delete ``room``, or go on with the last deletion ``job``.
+
+    Until it is done, each request sends the frame to the followers: an earlier one may be lost.
+    """
     room_id, jobs = request.path.room_id, erasure.services()
     if job is not None and job.state == DONE:
         if room is None:
@@ -127,10 +130,10 @@ def _deleted(
     services.restart_log(room_id)
     if room is not None:
         services.channels.publish(members, "room", room_id)
-        frame: RoomDeleted = {"type": "roomDeleted", "roomId": room_id, "timestamp": job.began_at}
-        failure = services.live.publish([Outgoing(SIGNAL_QUEUE, to_copy("", frame), request.correlation_id)])
-        if failure is not None:
-            report("live copies", f"the followers of a deleted room learn it by their next check: {failure.message}")
+    frame: RoomDeleted = {"type": "roomDeleted", "roomId": room_id, "timestamp": job.began_at}
+    failure = services.live.publish([Outgoing(SIGNAL_QUEUE, to_copy("", frame), request.correlation_id)])
+    if failure is not None:
+        report("live copies", f"the followers of a deleted room learn it by their next check: {failure.message}")
     return _body(room_id, job)
 
 
