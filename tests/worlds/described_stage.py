@@ -37,7 +37,10 @@ class Description:
         return node
 
     def other_form(self, schema: Node | bool, value: Any) -> Any:
-        """``value`` as another release may send it: without optional fields, and with fields that are not described."""
+        """``value`` as another release may send it: with fields that are not described, and without optional ones.
+
+        Those that repeat what a request named are kept, as a stage always has them.
+        """
         if isinstance(schema, bool):  # true: anything
             return value
         schema = self.resolved(schema)
@@ -55,7 +58,7 @@ class Description:
         kept = {
             name: self.other_form(fields.get(name, {}), each)
             for name, each in value.items()
-            if name in schema.get("required", ()) or name in ("requestId", "roomId", "userId")
+            if name in schema.get("required", ()) or name in ("requestId", "roomId", "userId", "users")
         }
         return {**kept, ADDED: {"some": ["thing"]}}
 
