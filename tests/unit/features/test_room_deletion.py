@@ -85,7 +85,7 @@ def test_an_owner_deletes_a_room_of_members_and_who_follows_it_is_told(world: Wo
     world.clock.advance(5)
     assert world.request("alice", "DELETE", "kitchen") == (202, answer)
     assert (len(world.jobs.sent), len(world.told)) == (1, 1)
-    assert world.live.sent == [told, told], "who follows it is told again, as the first frame may be lost"
+    assert world.live.sent == [told, told], "followers get the frame again, as the first one may be lost"
     del world.rooms.gone["kitchen"]
     world.rooms.rows["kitchen"] = room
     assert world.request("alice", "DELETE", "kitchen") == (202, answer), "the first request may have ended before that"

@@ -215,12 +215,12 @@ def rate(stage: Stage, room: str, limit: int) -> None:
         found = [*islice(read, 2 * limit * shards)]
     times = [datetime.fromisoformat(each["timestamp"]) for each in found] or [now]
     seconds = max(1.0, (times[0] - times[-1]).total_seconds())
-    parts = []
+    parts, used = [], 0.0
     for field, most in (("roomId", limit * shards), ("userId", limit), ("replyTo", limit)):
         value, units = _units_of(found, field)
         part = {"key": field, "value": value, "unitsPerSecond": round(units / seconds, 1), "limit": most}
         parts += [part | {"use": f"{units / seconds / most:.0%}"}] if units else []
-    used = _units_of(found, "roomId")[1] / seconds / limit
+        used = units / seconds / limit if field == "roomId" else used
     enough = next((each for each in SHARDS if each >= used * (4 if used > 0.9 * shards else 2)), SHARDS[-1])
     answer: dict[str, Any] = {"messages": len(found), "seconds": round(seconds, 1), "parts": parts}
     if found:
