@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(900)
 PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 USED = "## Your first message\n"
 """The part of the page that uses what the part before it has deployed."""
-DEPLOYMENT_SECONDS = 400.0
+DEPLOYMENT_SECONDS = 800.0
 OF_THE_REHEARSAL = (
     "cloudwatch:SetAlarmState",
     "cognito-idp:Admin*",

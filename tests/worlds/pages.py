@@ -54,11 +54,11 @@ def has(shown: str, patterns: list[str]) -> bool:
 
 
 class Terminal:
-    """A shell in the folder of a clone; a command that fails ends it. Output is waited for up to ``seconds``."""
+    """A shell in the folder of a clone; a command that fails ends it. Output is waited for until ``deadline``."""
 
-    def __init__(self, output: Path, clone: Path, environ: dict[str, str], seconds: float) -> None:
+    def __init__(self, output: Path, clone: Path, environ: dict[str, str], deadline: float) -> None:
         self._output = output
-        self._seconds = seconds
+        self._deadline = deadline
         self._typed_at = 0
         with output.open("wb") as file:
             self._shell = subprocess.Popen(
@@ -75,10 +75,9 @@ class Terminal:
         """Wait until these lines follow what was typed; ``repeat`` is called when the block is done without them."""
         texts = [".*?".join(map(re.escape, VARYING.split(line.strip()))) for line in lines.splitlines()]
         texts = [each.replace(MAIN_LANE, LANE) for each in texts]
-        deadline = time.monotonic() + self._seconds
         while not has(shown := self.text()[self._typed_at :], texts):
             assert self._shell.poll() is None, f"a command failed:\n{self.text()}"
-            assert time.monotonic() < deadline, f"the page shows:\n{lines}\nthe terminal:\n{self.text()[-3000:]}"
+            assert time.monotonic() < self._deadline, f"the page shows:\n{lines}\nthe terminal:\n{self.text()[-3000:]}"
             time.sleep(0.02)
             if DONE in shown:
                 repeat()
@@ -103,12 +102,16 @@ class Player:
     environ: dict[str, str]
     folder: Path
     account: bool = False
-    seconds: float = 45.0
+    seconds: float = 360.0
+    """For the whole page. A block has no limit of its own: on a slow machine, ``make load`` took more than 45 s."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
     """The code that all later blocks of a kind go on from."""
     compare: Callable[[str], None] | None = None
     """Compares a block with the output of the one before it."""
+
+    def __post_init__(self) -> None:
+        self.deadline = time.monotonic() + self.seconds
 
     def play_page(self, text: str) -> None:
         """Run all blocks of the page ``text``."""
@@ -171,5 +174,5 @@ class Player:
         if name not in self.terminals:
             environ = {name: value for name, value in self.environ.items() if not name.startswith("MAKE")}
             environ["PYTHONPATH"] = "clients/python"
-            self.terminals[name] = Terminal(self.folder / name, self.clone, environ, self.seconds)
+            self.terminals[name] = Terminal(self.folder / name, self.clone, environ, self.deadline)
         return self.terminals[name]

@@ -27,7 +27,7 @@ def test_frames_contain_every_item_in_order_within_the_limit(room: str, messages
     parsed = [copies.parse(frame) for frame in made]
     assert [item for copy in parsed for item in copy.items.values()] == items
     assert {(copy.room_id, copy.position) for copy in parsed} <= {(room, "p1")}
-    assert [copy.missed for copy in parsed] == [missed and not at for at in range(len(made))]
+    assert [copy.missed for copy in parsed] == [missed and at == len(made) - 1 for at in range(len(made))]
     sizes = [len(frame) for frame in made]
     assert all(first + second > frames.FRAME_BYTES for first, second in itertools.pairwise(sizes))
 
@@ -42,18 +42,21 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
     assert [(len(each["items"]), each.get("missed"), "follows" in each) for each in made] == [(1, True, False)]
 
 
-def test_the_last_frame_of_a_batch_follows_the_frame_before_it() -> None:
+def test_the_last_frame_of_a_batch_follows_the_frame_before_it_and_says_what_was_missed() -> None:
+    """A client that gets a frame with ``missed`` resumes unless it leads on."""
     items = [{"key": f"k{at}", "timestamp": NOW, "message": "x" * 4000} for at in range(20)]
+    links = [(("a", "e"), "p1-b"), (("c",), "p2-d")]
 
-    made = [
-        json.loads(each) for each in copies.frames("r", items, "p9", links=[(("a", "e"), "p1-b"), (("c",), "p2-d")])
-    ]
+    made = [json.loads(each) for each in copies.frames("r", items, "p9", links=links, missed=True)]
 
-    assert [(each.get("follows"), each.get("through"), each["position"], len(each["items"])) for each in made] == [
-        (None, None, "p9", 7),
-        (None, None, "p9", 7),
-        ("a", ["e"], "p1-b", 6),
-        ("c", None, "p2-d", 0),
+    assert [
+        (each.get("follows"), each.get("through"), each["position"], each.get("missed"), len(each["items"]))
+        for each in made
+    ] == [
+        (None, None, "p9", None, 7),
+        (None, None, "p9", None, 7),
+        ("a", ["e"], "p1-b", None, 6),
+        ("c", None, "p2-d", True, 0),
     ]
 
 

@@ -74,10 +74,11 @@ def frames(
 ) -> list[bytes]:
     """``items``, as in histories, in as few frames as possible of at most 32 KB, in order.
 
-    ``missed`` marks the first frame: the subscriber did not get all earlier messages. It is marked too, and follows
+    ``missed`` marks the last frame: the subscriber did not get all earlier messages. It is marked too, and follows
     nothing, if an item is too long for a frame and left out, because only history has that item. With ``is_expiring``,
-    all frames say that the connection's token expires soon. The last frame has the first of ``links``; each other link
-    has its own frame.
+    all frames say that the connection's token expires soon. The last frame with items has the first of ``links``; each
+    other link has its own frame. So a client that has all earlier frames finds that nothing is missing, as after a push
+    that timed out and arrived.
     """
     parts, is_complete = split(room_id, items)
     missed, links = missed or not is_complete, links if is_complete else ()
@@ -87,7 +88,7 @@ def frames(
     heads += [(at, follows) for follows, at in links] or [(position, ())]
     parts += [[]] * (len(links) - 1)
     return [
-        frame(room_id, part, *head, missed=missed and number == 0, is_expiring=is_expiring)
+        frame(room_id, part, *head, missed=missed and number == len(parts) - 1, is_expiring=is_expiring)
         for number, (part, head) in enumerate(zip(parts, heads, strict=False))
     ]
 
