@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.live.push_service import FIRST_REST, SIGNAL_SECONDS
+from headrace.live.push_service import FIRST_REST, SIGNAL_SECONDS, TOLERATED
 from headrace.live.signals import parse, to_copy
 from tests.worlds.push_world import PushWorld, item
 from tests.worlds.senders import NOW
@@ -85,8 +85,8 @@ def test_a_lost_signal_leaves_no_mark_in_the_next_messages(world: PushWorld, res
 def test_a_connection_that_is_late_rests_and_gets_later_signals(world: PushWorld) -> None:
     world.listen("c-1")
     world.api.results["c-1"] = "late"
-    push(world, signal())
-    push(world, signal())
+    for _ in range(TOLERATED + 1):
+        push(world, signal())
     world.api.results.clear()
 
     push(world, signal("resting"))

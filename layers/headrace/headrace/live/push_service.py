@@ -32,8 +32,10 @@ from headrace.runtime.threads import Parallel
 
 FIRST_REST = 1.0
 LONGEST_REST = 30.0
-"""Seconds for which a connection is skipped after it was late twice in a row, doubled each further time, so that not
-every batch waits for it."""
+"""Seconds for which a connection is skipped after it was late more than ``TOLERATED`` times in a row, doubled each
+further time, so that not every batch waits for it."""
+TOLERATED = 2
+"""Each takes a second, so no connection is skipped because @connections stood still for two."""
 NOTICES = 100
 """Subscribers of quiet rooms that get a notice of missed messages with one batch."""
 NOTICE_SECONDS = 1.0
@@ -228,8 +230,8 @@ class PushService:
     def _rest(self, connection_ids: Iterable[str]) -> None:
         for connection_id in set(connection_ids):  # late in several rooms of one batch is late once
             times, _ = self._late.get(connection_id, (0, 0.0))
-            until = self._clock() + min(LONGEST_REST, FIRST_REST * 2 ** min(times - 1, 16)) if times else 0.0
-            self._late[connection_id] = times + 1, until
+            rest = min(LONGEST_REST, FIRST_REST * 2.0 ** min(times - TOLERATED, 16)) if times >= TOLERATED else 0.0
+            self._late[connection_id] = times + 1, self._clock() + rest
 
     def _rests(self, connection_id: str, now: float) -> bool:
         return self._late.get(connection_id, (0, now))[1] > now
