@@ -17,7 +17,6 @@ from urllib.parse import quote
 from faults.harness.workers import Workers
 from headrace_client.sending import uuid7
 from loadtest.client.target import Target
-from localstage.client.errors import HttpError
 from localstage.client.http_api import HttpApi
 
 PAUSE = 0.1
@@ -79,11 +78,7 @@ class Changers(Workers, ABC):
 
     def _items(self) -> Iterator[dict[str, Any]]:
         with closing(self._target.reader()) as api:
-            try:
-                yield from (item for page in api.walk_room(self._room) for item in page)
-            except HttpError as error:
-                if error.code != "not_found":
-                    raise
+            yield from (item for page in api.walk_room(self._room) for item in page)
 
     def _work(self, user: str) -> None:
         drawn = random.Random(user)

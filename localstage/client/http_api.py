@@ -92,8 +92,15 @@ class HttpApi:
     def walk_room(
         self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
     ) -> Iterator[list[dict[str, Any]]]:
-        """Yield the items of every page of a room's history, as :meth:`walk` does."""
-        return self.walk(_room_path(room), limit=limit, **{"from": start, "to": end})
+        """Yield the items of every page of a room's history, as :meth:`walk` does.
+
+        A room that no stored message has created yet has no pages.
+        """
+        try:
+            yield from self.walk(_room_path(room), limit=limit, **{"from": start, "to": end})
+        except HttpError as error:
+            if error.status != 404:
+                raise
 
     def walk(self, path: str, *, limit: int = 200, **query: str | None) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of every page from newest to oldest, by ``before=next``.

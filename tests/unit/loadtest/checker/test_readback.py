@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
 from tests.fakes.clock import Seconds
 
 
@@ -82,6 +86,20 @@ def test_what_the_lanes_hold_is_waited_for_longer_than_the_timeout() -> None:
     )
 
     assert checker.verdict().whole
+
+
+def test_a_room_whose_first_message_is_not_stored_yet_has_no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> dict[str, Any]:
+        raise HttpError(status, "code", "there is no such room")
+
+    monkeypatch.setattr(HttpApi, "get", refused)
+    api = HttpApi("http://stage")
+    status = 404
+    assert list(api.walk_room("kitchen")) == []
+
+    status = 503
+    with pytest.raises(HttpError):
+        list(api.walk_room("kitchen"))
 
 
 def test_a_page_out_of_order_is_noticed_even_between_pages() -> None:
