@@ -59,7 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     with stage(echo, named) as (target, process):
-        code, lines = replay.replay(plan, target, console, arguments.retry_timeout, arguments.nicks or "")
+        try:
+            code, lines = replay.replay(plan, target, console, arguments.retry_timeout, arguments.nicks or "")
+        finally:
+            if process is not None:
+                process.pass_on()  # also when it is interrupted: the stage may have said why it takes so long
         print(f"\n{lines}", flush=True)
         if arguments.stay and process is not None:
             _stay(process)
@@ -69,7 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _stay(process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
     try:
-        process.check()  # its lines from before come before the help
         found, folder = running_stage(), os.environ.get("LOCALSTAGE_STATE_DIR")
         if found is None:
             raise StageNotFound("the stage has ended")

@@ -103,13 +103,13 @@ class StageProcess:
         raise StageFailed(f"the stage was not ready within {READY_WITHIN:.0f} s")
 
     def check(self) -> None:
-        """Pass the new lines of the stage to ``echo``.
+        """Pass on the new lines of the stage.
 
         Raises:
             StageFailed: it has ended.
         """
         ended = self._process is not None and self._process.poll() is not None
-        self._pass_on()
+        self.pass_on()
         if ended:
             raise StageFailed(self._last_line.removeprefix("headrace: ") or "the stage ended without a message")
 
@@ -130,7 +130,8 @@ class StageProcess:
         self.stop()
         self._output.close()
 
-    def _pass_on(self) -> None:
+    def pass_on(self) -> None:
+        """Pass the new lines of the stage to ``echo``."""
         while chunk := os.pread(self._output.fileno(), 65536, self._offset):
             self._offset += len(chunk)
             *lines, self._rest = (self._rest + chunk).split(b"\n")

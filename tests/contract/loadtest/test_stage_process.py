@@ -24,6 +24,10 @@ urls = {urls!r}
 json.dump({{"pid": os.getpid(), **urls}}, open(path + ".new", "w"))
 os.rename(path + ".new", path)
 signal.signal(signal.SIGTERM, lambda *_: (os.unlink(path), sys.exit(0)))
+def warn(*_):
+    print("12:00:09  services   RabbitMQ does not answer", file=sys.stderr, flush=True)
+    open(path + ".warned", "w")
+signal.signal(signal.SIGUSR1, warn)
 while True:
     time.sleep(0.05)
 """
@@ -82,7 +86,9 @@ def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, number: signal
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(file: Path, number: signal.Signals) -> None:
+def test_ctrl_c_during_a_replay_shows_what_the_stage_said_and_stops_it_without_a_traceback(
+    file: Path, number: signal.Signals
+) -> None:
     server = socket.create_server(("127.0.0.1", 0))
     command = stage_command(file, server.getsockname()[1])
     script = (
@@ -94,15 +100,24 @@ def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(file: Path, 
     )
     environment = {**os.environ, "LOCALSTAGE_STATE_DIR": str(file.parent)}
     process = subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     request, _ = server.accept()  # and never answered
     child = json.loads(file.read_text())["pid"]
+    os.kill(child, signal.SIGUSR1)
+    while not file.with_name(f"{file.name}.warned").exists():
+        time.sleep(0.02)
 
     process.send_signal(number)
-    _, error = process.communicate()
+    output, error = process.communicate()
 
     assert process.returncode == 130
+    assert "RabbitMQ does not answer" in output
     assert error.strip() == "headrace: interrupted"
     wait_until_gone(child)
     request.close()
