@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _stay(process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
     try:
+        process.check()
         found, folder = running_stage(), os.environ.get("LOCALSTAGE_STATE_DIR")
         if found is None:
             raise StageNotFound("the stage has ended")

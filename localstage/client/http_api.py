@@ -96,11 +96,15 @@ class HttpApi:
 
         A room that no stored message has created yet has no pages.
         """
+        pages = self.walk(_room_path(room), limit=limit, **{"from": start, "to": end})
         try:
-            yield from self.walk(_room_path(room), limit=limit, **{"from": start, "to": end})
+            first = next(pages)
         except HttpError as error:
-            if error.status != 404:
-                raise
+            if error.code == "not_found":
+                return
+            raise
+        yield first
+        yield from pages
 
     def walk(self, path: str, *, limit: int = 200, **query: str | None) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of every page from newest to oldest, by ``before=next``.

@@ -101,11 +101,11 @@ class StreamFollower:
         if frame.get("type") != "events" or any(frame.get(name) != value for name, value in self._place.items()):
             return
         self._take(frame["items"])
-        if self.position is None or "position" not in frame:
+        if self.position is None:
             return
         if self.position.partition("-")[2] in (frame.get("follows"), *frame.get("through", ())):
             self.position = frame["position"]
-        else:
+        elif "follows" in frame or frame.get("missed"):
             self._gap.set()
 
     def _take(self, items: Iterable[dict[str, Any]]) -> None:

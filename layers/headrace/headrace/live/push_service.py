@@ -231,7 +231,7 @@ class PushService:
         for connection_id in set(connection_ids):  # late in several rooms of one batch is late once
             times, _ = self._late.get(connection_id, (0, 0.0))
             rest = min(LONGEST_REST, FIRST_REST * 2.0 ** min(times - TOLERATED, 16)) if times >= TOLERATED else 0.0
-            self._late[connection_id] = times + 1, self._clock() + rest
+            self._late[connection_id] = times + 1, self._clock() + rest if rest else 0.0
 
     def _rests(self, connection_id: str, now: float) -> bool:
         return self._late.get(connection_id, (0, now))[1] > now

@@ -14,6 +14,7 @@ from headrace.features.declared.stream import Events
 from headrace.live.copies import parse
 from headrace.live.frames import frame
 from headrace.live.hints import SubscriberHints
+from headrace_client import StreamFollower
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
@@ -90,3 +91,20 @@ def test_a_frame_of_a_key_is_read_as_it_was_written() -> None:
     assert (found.room_id, found.position, found.links) == (FRONT, "p", {"f": "p"})
     assert channel_stream(FRONT) == ("doors", "front")
     assert channel_stream("#user#doors#front") is channel_stream("front") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "asks"),
+    [
+        ({"position": "p2-b", "follows": "a"}, False),
+        ({"position": "p2-b"}, False),  # a part of a batch: the last one follows
+        ({"position": "p3-c", "follows": "b"}, True),
+        ({"missed": True}, True),
+    ],
+)
+def test_a_follower_asks_again_only_where_a_frame_is_missing(content: dict[str, Any], asks: bool) -> None:
+    follower = StreamFollower("ws://stage", lambda: "token", "doors", "front", since="p1-a")
+
+    follower._receive({"type": "events", "stream": "doors", "key": "front", "items": [], **content})
+
+    assert follower._gap.is_set() == asks

@@ -90,14 +90,14 @@ def test_what_the_lanes_hold_is_waited_for_longer_than_the_timeout() -> None:
 
 def test_a_room_whose_first_message_is_not_stored_yet_has_no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> dict[str, Any]:
-        raise HttpError(status, "code", "there is no such room")
+        raise HttpError(404, code, "there is no such room")
 
     monkeypatch.setattr(HttpApi, "get", refused)
     api = HttpApi("http://stage")
-    status = 404
+    code = "not_found"
     assert list(api.walk_room("kitchen")) == []
 
-    status = 503
+    code = "no_such_route"
     with pytest.raises(HttpError):
         list(api.walk_room("kitchen"))
 
