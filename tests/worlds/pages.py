@@ -103,7 +103,7 @@ class Player:
     folder: Path
     account: bool = False
     seconds: float = 360.0
-    """For the whole page. A block has no limit of its own: on a slow machine, ``make load`` took more than 45 s."""
+    """For all blocks of the page together: on a slow machine, one ``make load`` took more than 45 s."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
     """The code that all later blocks of a kind go on from."""
