@@ -88,8 +88,8 @@ def redis_cache(port: int) -> Any:
     return Cache(lambda: connect(settings, 5.0))
 
 
-def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None) -> str:
-    """Create the table ``name`` of ``template.yaml``, with all its indexes or these; returns its name."""
+def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None, suffix: str = "") -> str:
+    """Create the table ``name`` of ``template.yaml``, with all its indexes or these; returns name and suffix."""
     path = ROOT / "template.yaml"
     found = parse(path.read_text(), path)["Resources"][f"{name}Table"]["Properties"]
     kept = [
@@ -99,13 +99,13 @@ def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = Non
     ]
     keys = {key["AttributeName"] for each in [found, *kept] for key in each["KeySchema"]}
     dynamodb.create_table(
-        TableName=name,
+        TableName=name + suffix,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[each for each in found["AttributeDefinitions"] if each["AttributeName"] in keys],
         KeySchema=found["KeySchema"],
         **({"GlobalSecondaryIndexes": kept} if kept else {}),
     )
-    return name
+    return name + suffix
 
 
 @contextmanager

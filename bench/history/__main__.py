@@ -176,16 +176,16 @@ def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
                 seen[number].append(both)
     head("room", "page", "messages", "bare Query", "headrace", "ratio", f"against {SIZES[0]:,}", "aim")
     found: list[Series] = []
-    small: list[float] = []
+    small: dict[str, list[float]] = {}
     for number, case in enumerate(cases):
         bare, ours = ([each[side] for each in seen[number]] for side in (0, 1))
         page = f"{case.kind}: {case.page}, {case.size:,}"
         against = ratio(f"{page}, time against a bare Query", ours, bare, "lower")
         name = f"{case.kind}: {case.page}, time in the large room against the small one"
-        flatness = [ratio(name, ours, small, "lower")] if case.size == SIZES[1] else []
+        flatness = [ratio(name, ours, small[name], "lower")] if case.size == SIZES[1] else []
         found += [figure(page, ours, "ms"), figure(f"{page}, bare Query", bare, "ms")]
         found += [against, *flatness] if flatness else []
-        small = ours
+        small.setdefault(name, ours)
         texts = (f"{statistics.median(each):.2f} ms" for each in (bare, ours))
         flat = "".join(f"{each.median:.2f}×" for each in flatness)
         row(case.kind, case.page, f"{case.size:,}", *texts, f"{against.median:.2f}×", flat, case.aim)

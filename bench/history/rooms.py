@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from bench.rows import CHAT_KEY, Row, chat_row, fill
 from bench.services import Database, create_table
 
 TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
+KINDS: tuple[Literal["open"], Literal["members"]] = ("open", "members")
 SHARDED = "arena~8"
 """An open room with as many messages as the smallest one."""
 START = 1_763_719_200_000_000
@@ -27,15 +28,15 @@ def message(room: str, number: int) -> Row:
 
 def fill_rooms(found: Database, sizes: list[int]) -> None:
     """Create the tables and write the messages of the rooms."""
-    for name in (TABLE, ROOMS, MEMBERSHIPS):
-        create_table(found.client(), name, indexes=())
+    for name, suffix in ((TABLE, ""), (MEMBERSHIPS, ""), *((ROOMS, kind) for kind in KINDS)):
+        create_table(found.client(), name, (), suffix)
     for size in sizes:
         fill(TABLE, CHAT_KEY, (message(f"room-{size}", number) for number in range(size)))
     fill(TABLE, CHAT_KEY, (message(SHARDED, number) for number in range(min(sizes))))
 
 
 def room_accesses(sizes: list[int]) -> dict[str, Any]:
-    """The access to the same rooms as ``open`` and as ``members`` rooms, by kind."""
+    """The access to the same rooms as ``open`` and as ``members`` rooms, by kind: each kind has a table of rooms."""
     from headrace.runtime.aws import client as lean
     from headrace.streams.chat.rooms.access import RoomAccess
     from headrace.streams.chat.rooms.dynamodb import Memberships, RoomTable
@@ -43,11 +44,11 @@ def room_accesses(sizes: list[int]) -> dict[str, Any]:
     from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 
     dynamodb = lean("dynamodb")
-    memberships, found = Memberships(dynamodb, MEMBERSHIPS), {}
-    for kind in ("open", "members"):
-        rooms = CachedRooms(RoomTable(dynamodb, ROOMS))
+    memberships, found = Memberships(dynamodb, MEMBERSHIPS), dict[str, Any]()
+    for kind in KINDS:
+        rooms = CachedRooms(RoomTable(dynamodb, ROOMS + kind))
         for room_id in (SHARDED, *(f"room-{size}" for size in sizes)):
-            rooms._cached[room_id] = Room(room_id, kind, "group", moment(0), "alice")
+            rooms.create(Room(room_id, kind, "group", moment(0), "alice"))
         found[kind] = RoomAccess(rooms, memberships)
     for size in sizes:
         joined = membership_event(moment(0), "e0")
