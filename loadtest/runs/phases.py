@@ -102,7 +102,7 @@ class Phases(LoadTestShape):
         outcome, limit = Outcome(phase, list(self._parts.values()), place.workers), self.shape.limit
         assert self.result is not None  # noqa: S101 - for mypy: the run has begun
         self.result.outcomes.append(outcome)
-        if limit is not None and not outcome.partial and (reason := outcome.too_much(limit)):
+        if limit is not None and not phase.cold and not outcome.partial and (reason := outcome.too_much(limit)):
             self.result.verdict = f"limit: {phase.name} is too much: {reason}"
 
     @property

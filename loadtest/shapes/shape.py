@@ -105,7 +105,7 @@ WRITERS = ("WebSocketWriter", "HttpWriter")
 
 @dataclass(frozen=True)
 class Limit:
-    """Repeats the phase with ``factor`` times the rate, at most ``steps`` times, until it is too much.
+    """Repeats the last phase with ``factor`` times the rate, at most ``steps`` times, until it is too much.
 
     It is too much when the 99th percentile of the acknowledgements exceeds ``ack_p99`` seconds, when the retry lane is
     used, when the checker finds a fault, or when too many events are not sent in time.
@@ -127,10 +127,11 @@ class Shape:
 
     @property
     def steps(self) -> Sequence[Phase]:
-        """The phases to play; with a limit the first one, faster each time."""
+        """The phases to play; with a limit the last one again and again, faster each time."""
         if self.limit is None:
             return self.phases
-        return [self.phases[0].faster(self.limit.factor**step) for step in range(self.limit.steps)]
+        *before, last = self.phases
+        return [*before, *(last.faster(self.limit.factor**step) for step in range(self.limit.steps))]
 
     def scaled(self, factor: float) -> Shape:
         """The shape with ``factor`` times the events, seconds, users, rates and steps."""

@@ -51,7 +51,8 @@ def test_a_phase_is_named_by_what_is_run() -> None:
         "64 clients",
     ]
     assert [phase.name for phase in shape("--shape", "clicks", "--scale", "0.1").phases] == ["100/s", "120/s"]
-    assert [phase.name for phase in shape("--shape", "limit", "--rate", "500").steps][:2] == ["500/s", "650/s"]
+    steps = [phase.name for phase in shape("--shape", "limit", "--rate", "500").steps]
+    assert steps[:3] == ["cold start", "500/s", "650/s"]
 
 
 def test_functions_have_their_time_to_start_in_a_short_run() -> None:
