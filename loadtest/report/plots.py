@@ -98,7 +98,11 @@ class LineChart:
         for at, line in enumerate(self.shown):
             seconds, values = zip(*((second, math.nan if v is None else v) for second, v in line.points), strict=True)
             color, label = (LINES[at], line.label) if at < named else (REST, "_")
-            axes.plot(seconds, values, ".-", color=color, label=label, linewidth=1.3, markersize=2, zorder=3 - at / 100)
+            # No line shows a value between two that are missing. A dot for each would make a page of megabytes.
+            near = zip((math.nan, *values), (*values[1:], math.nan), strict=False)
+            alone = [place for place, both in enumerate(near) if all(map(math.isnan, both))]
+            (drawn,) = axes.plot(seconds, values, ".-", color=color, label=label, linewidth=1.3, zorder=3 - at / 100)
+            drawn.set(markersize=3, markevery=alone)
         if len(self.lines) > named:
             axes.plot([], [], color=REST, label=f"{len(self.lines) - named} more")
         for mark in self.marks:
