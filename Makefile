@@ -184,8 +184,8 @@ validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates a
 invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage; or all, beside a stage of their own   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [FUNCTION=all] [SAM_FLAGS=…] [PYTHON=…]
 	@$(PY) -m rehearsal.containers $(if $(filter all,$(FUNCTION)),test,invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}")
 
-faults: setup ## run the fault scenarios on a separate stage, and print the counts of each; or rides that come faster than they are stored   [SCENARIO=broker-killed] [SCENARIO=backlog]
-	@$(if $(filter backlog,$(SCENARIO)),PYTHONPATH=layers/headrace $(PY) -m faults.backlog,$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO"))
+faults: setup ## run the fault scenarios on a separate stage, and print the counts of each; or rides that come faster than they are stored   [SCENARIO=broker-killed] [SCENARIO=backlog [ARGS='-- --paced']]
+	@$(if $(filter backlog,$(SCENARIO)),PYTHONPATH=layers/headrace $(PY) -m faults.backlog $(ARGS),$(PY) -m faults $(if $(SCENARIO),"$$SCENARIO"))
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
 	@$(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")

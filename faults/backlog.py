@@ -50,11 +50,12 @@ def run(limit: int, seconds: float, options: Sequence[str]) -> tuple[int, Path]:
         parsed = load.parser().parse_args(["--shape", SHAPE, "--results", str(results), *options])
         code = load.run_locust(harness.target, parsed)
     path, waits = newest(results), waited(STATE / "stage" / "logs" / "PersistEvents.log")
-    deepest = max(read(path)["samples"]["depths"]["main"])
+    deepest = [phase["usage"]["deepest"] for phase in read(path)["phases"]]
+    most, held = (max(each[name] for each in deepest) for name in ("main", "main, unacknowledged"))
     middle, last = (quantiles(waits, n=100)[percent - 1] for percent in (50, 99))
     print(
         f"BacklogSeconds={limit}: from accepted to storing, oldest of each of {len(waits)} batches:"
-        f" p50={middle:.1f}s p99={last:.1f}s; most in the queue: {deepest:,.0f}\n",
+        f" p50={middle:.1f}s p99={last:.1f}s; most in the queue: {most:,.0f}, unacknowledged: {held:,.0f}\n",
         flush=True,
     )
     return code, path
