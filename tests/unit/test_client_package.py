@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -28,6 +29,13 @@ def imported() -> set[str]:
     names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+
+
+def test_a_release_has_one_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    tarball = json.loads((ROOT / "clients" / "typescript" / "package.json").read_text())
+
+    assert project["version"] == tarball["version"] == headrace_client.__version__
 
 
 def test_the_package_depends_on_what_it_imports() -> None:

@@ -16,7 +16,7 @@ from tests.unit.template_stack import ROOT
 WORKFLOWS = ROOT / ".github" / "workflows"
 DEPLOYING = ["dev", "prod"]
 TAG = '"${GITHUB_REF_NAME#v}"'
-"""The version of a tag, such as 0.3.0 of v0.3.0."""
+"""The version of a tag, such as 1.2.0 of v1.2.0."""
 
 
 def read(name: str) -> dict[str, Any]:
