@@ -173,6 +173,8 @@ def test_the_rate_of_a_room_says_which_user_is_full_too_and_counts_each_kilobyte
 
     assert (room["key"], room["unitsPerSecond"], room["limit"], room["use"]) == ("roomId", 20.0, 20, "100%")
     assert (user["key"], user["value"], user["unitsPerSecond"], user["use"]) == ("userId", "u0", 5.0, "50%")
+    fullest, *_ = json.loads(headrace("rate", "stadium~16", "--limit", "10", "--json").output)["parts"]
+    assert fullest["key"] == "userId"
 
 
 def test_lists_of_objects_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,6 +204,8 @@ def _units_of(messages: list[Any], field: str) -> tuple[str, int]:
 def rate(stage: Stage, room: str, limit: int) -> None:
     """Print how full ROOM is by its newest messages, and how full its busiest user and its most answered message.
 
+    The fullest of them is first. More shards help if that is the room.
+
     Reads as many messages of the last ten minutes as ROOM can store in two seconds. If they use more than half, moveTo
     is the id of a room that can store twice as much, or four times as much if ROOM is full: what waits is not seen.
     """
@@ -215,14 +217,15 @@ def rate(stage: Stage, room: str, limit: int) -> None:
         found = [*islice(read, 2 * limit * shards)]
     times = [datetime.fromisoformat(each["timestamp"]) for each in found] or [now]
     seconds = max(1.0, (times[0] - times[-1]).total_seconds())
-    parts, used = [], 0.0
+    parts, used = list[tuple[float, dict[str, Any]]](), 0.0
     for field, most in (("roomId", limit * shards), ("userId", limit), ("replyTo", limit)):
         value, units = _units_of(found, field)
         part = {"key": field, "value": value, "unitsPerSecond": round(units / seconds, 1), "limit": most}
-        parts += [part | {"use": f"{units / seconds / most:.0%}"}] if units else []
+        parts += [(units / most, part | {"use": f"{units / seconds / most:.0%}"})] if units else []
         used = units / seconds / limit if field == "roomId" else used
     enough = next((each for each in SHARDS if each >= used * (4 if used > 0.9 * shards else 2)), SHARDS[-1])
-    answer: dict[str, Any] = {"messages": len(found), "seconds": round(seconds, 1), "parts": parts}
+    fullest = [part for _, part in sorted(parts, key=lambda each: each[0], reverse=True)]
+    answer: dict[str, Any] = {"messages": len(found), "seconds": round(seconds, 1), "parts": fullest}
     if found:
         answer["newestSecondsAgo"] = max(0.0, round((now - times[0]).total_seconds(), 1))  # it may be later than now
     if used > shards / 2 and enough > shards:
