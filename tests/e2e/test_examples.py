@@ -33,6 +33,7 @@ def test_the_bot_answers_in_its_room(platform: RunningStage, alice: Client) -> N
             assert alice.http("POST", f"/rooms/{room}/messages", {"message": "ping"})[0] == 202
 
             assert [item["message"] for item in alice.wait_for(room, 2)] == [f"pong, {alice.user}", "ping"]
+            assert len((ROOT / "examples" / "bot.py").read_text().splitlines()) <= 40
         finally:
             process.terminate()
 
@@ -45,6 +46,7 @@ def test_a_locust_file_needs_nothing_of_ours(platform: RunningStage, alice: Clie
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert alice.room("load")
+    assert len((ROOT / "examples" / "locustfile.py").read_text().splitlines()) <= 20
 
 
 @pytest.mark.timeout(300)

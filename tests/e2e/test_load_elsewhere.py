@@ -44,8 +44,14 @@ def load(stage: RunningStage, folder: Path, *arguments: str, **variables: str) -
     return run(stage, "loadtest.load", "--results", str(folder), *arguments, **variables)
 
 
-def test_one_producer_sends_for_a_hundred_thousand_users(platform: RunningStage, pool: Cognito, tmp_path: Path) -> None:
+@pytest.mark.parametrize("issuer", ["Cognito", "local stage"])
+def test_one_producer_sends_for_a_hundred_thousand_users(
+    platform: RunningStage, pool: Cognito, tmp_path: Path, issuer: str
+) -> None:
     variables = {"TOKEN_URL": pool.url, "CLIENT_ID": CLIENT, "CLIENT_SECRET": SECRET}
+    if issuer == "local stage":
+        secret = platform.where["token_url"].partition("secret=")[2]
+        variables = {"TOKEN_URL": f"{platform.where['issuer']}/token", "CLIENT_ID": "local", "CLIENT_SECRET": secret}
 
     done = load(platform, tmp_path, "--shape", "baseline", "--scale", "0.0004", **variables)
 
