@@ -8,6 +8,7 @@ clients that slow down after refusals.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -89,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
 
     def both() -> int:
+        os.environ["LOCALSTAGE_STATE_DIR"] = str(STATE / "stage")  # where samples of a load run look for the stage
         code, without = run(0, parsed.slower, parsed.options)
         other_code, limited = run(parsed.limit, parsed.slower, parsed.options)
         print(f"report: {compare(without, limited)}")

@@ -180,5 +180,7 @@ def _element(figure: Figure, title: str) -> str:
     figure.savefig(buffer, format="svg", transparent=False, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = re.sub(r"#[0-9a-f]{6}", lambda found: f"var(--{found[0][1:]})" if found[0] in DARK else found[0], text)
+    # A tenth of a point is enough for lines.
+    text = re.sub(r' d="[^"]*"', lambda found: re.sub(r"(\.\d)\d+", r"\1", found[0]), text)
     start = f'<svg role="img" aria-label="{escape(title)}" '
     return start + text[text.index("<svg ") + len("<svg ") :].rstrip()
