@@ -25,6 +25,7 @@ from loadtest.report.__main__ import compare
 from loadtest.report.charts import charts
 from loadtest.report.document import newest, read
 from loadtest.report.plots import picture
+from loadtest.samples.sampler import HELD
 from loadtest.shapes.options import RESULTS
 from localstage.client.function_logs import metrics
 from localstage.client.running_stage import ROOT
@@ -51,8 +52,8 @@ def run(limit: int, seconds: float, options: Sequence[str]) -> tuple[int, Path]:
         parsed = load.parser().parse_args(["--shape", SHAPE, "--results", str(results), *options])
         code = load.run_locust(harness.target, parsed)
     path, waits = newest(results), waited(STATE / "stage" / "logs" / "PersistEvents.log")
-    deepest = [phase["usage"]["deepest"] for phase in read(path)["phases"]]
-    most, held = (max(each[name] for each in deepest) for name in ("main", "main, unacknowledged"))
+    deepest = [phase["usage"].get("deepest", {}) for phase in read(path)["phases"]]
+    most, held = (max(each.get(name, 0) for each in deepest) for name in ("main", HELD))
     middle, last = (quantiles(waits, n=100)[percent - 1] for percent in (50, 99))
     print(
         f"BacklogSeconds={limit}: from accepted to storing, oldest of each of {len(waits)} batches:"
