@@ -28,8 +28,8 @@ from tools.cost.model import (
 from tools.cost.stage import ON_DEMAND_UNITS, Stage
 
 BROKER_SECONDS = 0.00029
-"""CPU of RabbitMQ for a record of at most ``RECORD_BYTES``, from publishing to acknowledging. Each node of a cluster
-writes each record."""
+"""CPU of RabbitMQ for a record of at most ``RECORD_BYTES``, from publishing to acknowledging (``make bench
+BENCH=singles``, 2026-11-24, ``ef2359d``). Each node of a cluster writes each record."""
 RECORD_BYTES = 6_800
 """A larger record counts as several."""
 CORES = {"mq.m7g.medium": 1, "mq.m7g.large": 2, "mq.m7g.xlarge": 4, "mq.m7g.2xlarge": 8}
@@ -101,7 +101,7 @@ def broker(load: Load, stage: Stage) -> Part:
     moved_by = ", ".join(larger + more) or f"nothing: {MOST_BROKERS} brokers end here"
     pieces = max(1.0, load.batch * load.event_bytes / RECORD_BYTES)
     busy = load.rate / load.batch * pieces * BROKER_SECONDS
-    return Part("broker, CPU of a node", busy, cores, "cores", moved_by, "docs/benchmarks.md, Single events")
+    return Part("broker, CPU of a node", busy, cores, "cores", moved_by, "make bench BENCH=singles")
 
 
 def _persisting(load: Load, stage: Stage) -> Iterator[Part]:
