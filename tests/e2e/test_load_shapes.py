@@ -28,11 +28,10 @@ AT_ONCE = 2
 """Runs at the same time: some of them wait most of the time until counts are complete. The last of ``SHORT`` finds warm
 functions, which its rate needs."""
 SHORT = {"mixed", "rides", "clicks", "doors"}
-"""The shapes of ``make test``: each stream, posts and questions. The others are marked long; A page of
+"""The shapes of ``make test``: each stream, posts and questions. The others are marked long; a page of
 the docs runs "frames"."""
 SIZES = {
     "frames": ["--scale", "0.002"],
-    "aged": ["--scale", "0.001"],
     "baseline": ["--scale", "0.0005"],
     "stress": ["--scale", "0.0003"],
     "endurance": ["--scale", "0.05", "--seconds", "3"],
