@@ -101,7 +101,7 @@ def broker(load: Load, stage: Stage) -> Part:
     moved_by = ", ".join(larger + more) or f"nothing: {MOST_BROKERS} brokers end here"
     pieces = max(1.0, load.batch * load.event_bytes / RECORD_BYTES)
     busy = load.rate / load.batch * pieces * BROKER_SECONDS
-    return Part("broker, CPU of a node", busy, cores, "cores", moved_by, "make bench BENCH=singles")
+    return Part("broker, CPU of a node", busy, cores, "cores", moved_by, "docs/benchmarks.md, Single events")
 
 
 def _persisting(load: Load, stage: Stage) -> Iterator[Part]:
