@@ -42,14 +42,12 @@ class RunResult:
 
     @property
     def exit_code(self) -> int:
-        """0 only if the run is complete, and nothing is lost, altered or stored twice.
-
-        What is late or not answered does not count while functions start, nor in a search for a limit.
-        """
+        """0 only if the run is complete, and nothing is lost, altered or stored twice."""
         if self.partial or not self.outcomes:
             return 1
-        excused = self.shape.limit is not None
-        return 0 if all(each.kept if excused or each.phase.cold else each.whole for each in self.outcomes) else 1
+        if self.shape.limit is not None:
+            return 0 if all(each.kept for each in self.outcomes) else 1
+        return 0 if all(each.whole for each in self.outcomes) else 1
 
     def write(self, folder: Path, samples: Samples) -> Path:
         """Write the result with the ``samples`` of a :class:`Recording` as JSON into ``folder``; return its path."""

@@ -72,13 +72,6 @@ def test_a_failed_question_fails_the_run() -> None:
     assert result(part(measurements=measurements.message()), shape=SHAPES["mixed"]).exit_code == 1
 
 
-def test_what_is_late_while_functions_start_does_not_fail_the_run_and_what_is_lost_does() -> None:
-    cold = replace(SHAPES["mixed"], phases=SHAPES["mixed"].phases[:1])
-
-    assert result(part(events=1, unsent=99), shape=cold).exit_code == 0
-    assert result(part(found={"lost": 1}), shape=cold).exit_code == 1
-
-
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
