@@ -217,15 +217,15 @@ def rate(stage: Stage, room: str, limit: int) -> None:
         found = [*islice(read, 2 * limit * shards)]
     times = [datetime.fromisoformat(each["timestamp"]) for each in found] or [now]
     seconds = max(1.0, (times[0] - times[-1]).total_seconds())
-    parts, used = list[tuple[float, dict[str, Any]]](), 0.0
+    parts, used = list[dict[str, Any]](), 0.0
     for field, most in (("roomId", limit * shards), ("userId", limit), ("replyTo", limit)):
         value, units = _units_of(found, field)
         part = {"key": field, "value": value, "unitsPerSecond": round(units / seconds, 1), "limit": most}
-        parts += [(units / most, part | {"use": f"{units / seconds / most:.0%}"})] if units else []
+        parts += [part | {"use": f"{units / seconds / most:.0%}"}] if units else []
         used = units / seconds / limit if field == "roomId" else used
     enough = next((each for each in SHARDS if each >= used * (4 if used > 0.9 * shards else 2)), SHARDS[-1])
-    fullest = [part for _, part in sorted(parts, key=lambda each: each[0], reverse=True)]
-    answer: dict[str, Any] = {"messages": len(found), "seconds": round(seconds, 1), "parts": fullest}
+    parts.sort(key=lambda part: part["unitsPerSecond"] / part["limit"], reverse=True)
+    answer: dict[str, Any] = {"messages": len(found), "seconds": round(seconds, 1), "parts": parts}
     if found:
         answer["newestSecondsAgo"] = max(0.0, round((now - times[0]).total_seconds(), 1))  # it may be later than now
     if used > shards / 2 and enough > shards:
